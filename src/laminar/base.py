@@ -1,0 +1,365 @@
+"""`Factorizer`: the path of the data. X is validated, becomes a `Problem`, is solved, and leaves as attributes."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import partial
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from . import threads, updates
+from .callbacks import CallbackSupportMixin, hooks, with_callbacks
+from .constraints import NonNegative
+from .data import Matrix, wrap
+from .init import STARTS
+from .problem import Chain, Problem
+from .readout import Clusters
+from .solve import State, solve
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One layer of a fitted model.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_components, n_inputs)
+        What the layer multiplies its codes by to give the layer below.
+    components : ndarray of shape (n_components, n_features)
+        The same down to the input, so that it can be drawn.
+    representation : ndarray of shape (n_samples, n_components)
+        Codes of the training samples.
+    """
+
+    weights: np.ndarray
+    components: np.ndarray
+    representation: np.ndarray
+
+
+class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """What every single-layer model shares; a model states its constraints and its start."""
+
+    _parameter_constraints: dict = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "solver": [StrOptions({"auto", "hals", "mu", "apg"})],
+        "init": [StrOptions({"auto", *STARTS}), tuple, list, BaseEstimator],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "eta": [Interval(Real, 0, 1, closed="right"), None],
+        "rule": [StrOptions({"fast", "published"})],
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        "callback": [callable, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    loss = "frobenius"
+
+    # ---- what a model states -------------------------------------------------------------------------------------
+
+    _constraints: dict = {"H": NonNegative(), "Z": NonNegative()}
+    _published_eta = 1.0
+
+    def _check_data(self, X) -> None:
+        """Refuse X the model has no meaning for."""
+
+    def _auto_init(self, data: Matrix) -> str:
+        """Name of the start behind ``init="auto"``."""
+        raise NotImplementedError  # a model without a start of its own cannot exist
+
+    # ---- fitting -------------------------------------------------------------------------------------------------
+
+    def fit(self, X, y=None):
+        """Learn the components of X.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data.
+        y : Ignored
+            Not used, present for API consistency.
+
+        Returns
+        -------
+        self : object
+            The fitted model.
+        """
+        self.fit_transform(X, y)
+        return self
+
+    @with_callbacks
+    def fit_transform(self, X, y=None) -> np.ndarray:
+        """Learn the components of X and return the codes of its samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data.
+        y : Ignored
+            Not used, present for API consistency.
+
+        Returns
+        -------
+        H : ndarray of shape (n_samples, n_components)
+            Non-negative codes.
+        """
+        self._validate_params()
+        X = self._validate(X, reset=True)
+        with threads.own_threads(), hooks(self, self.max_iter) as hook:
+            data = wrap(X)
+            problem = self._problem(data, self._constraints)
+            start = self._start(X, data)
+            unit = data.scale**2 if self.loss == "frobenius" else data.scale
+            state = solve(
+                problem,
+                start,
+                {name: updates.for_constraint(self._update(), c) for name, c in problem.constraints.items()},
+                max_iter=self.max_iter,
+                tol=self.tol,
+                extrapolate=self.rule == "fast",
+                evaluate_every=10 if self.loss == "kl" else 1,
+                callback=lambda i, value, seconds: hook(i, value * unit, seconds),
+            )
+            H = self._keep(data, state)
+        return H
+
+    def _validate(self, X, *, reset: bool):
+        X = validate_data(
+            self, X, reset=reset, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], order=None
+        )
+        self._check_data(X)
+        return X
+
+    def _problem(self, data: Matrix, constraints: dict) -> Problem:
+        return Problem(Chain(data, loss=self.loss), constraints)
+
+    def _update(self) -> updates.Update:
+        """The rule for non-negative factors."""
+        solver = "mu" if self.rule == "published" or self.loss == "kl" else self.solver
+        if solver == "mu":
+            eta = self._published_eta if self.rule == "published" else 1.0
+            return partial(updates.multiplicative, eta=eta if self.eta is None else self.eta)
+        return updates.accelerated_gradient if solver == "apg" else updates.hals
+
+    def _start(self, X, data: Matrix) -> dict[str, np.ndarray]:
+        """Codes and (transposed) components in unit scale, ready for the loop."""
+        if isinstance(self.init, BaseEstimator):
+            H, Z = self.init.transform(X) / data.scale, self.init.components_.T
+        elif isinstance(self.init, str):
+            name = self._auto_init(data) if self.init == "auto" else self.init
+            H, Z = STARTS[name](data, self.n_components, check_random_state(self.random_state))
+            if isinstance(self._update(), partial):  # a multiplicative rule never leaves an exact zero
+                H = np.maximum(H, 1e-3 * H.mean())
+                Z = np.maximum(Z, 1e-3 * Z.mean()) if (Z >= 0).all() else Z
+        else:
+            H, Z = self._given_start(data)
+        as_factor = partial(np.array, dtype=data.dtype, order="C", copy=True)
+        return {"H": as_factor(H), "Z": as_factor(Z)}
+
+    def _given_start(self, data: Matrix) -> tuple[np.ndarray, np.ndarray]:
+        """Check ``init=(H, Z)``: shapes, finiteness, signs."""
+        n, p = data.shape
+        expected = {"H": (n, self.n_components), "Z": (self.n_components, p)}
+        if len(self.init) != 2:
+            raise ValueError(f"init must hold two arrays (H, Z), got {len(self.init)}.")
+        pair = [np.asarray(F, dtype=np.float64) for F in self.init]
+        for F, (name, shape) in zip(pair, expected.items(), strict=True):
+            if F.shape != shape:
+                raise ValueError(f"init: {name} must have shape {shape}, got {F.shape}.")
+            if not np.isfinite(F).all():
+                raise ValueError(f"init: {name} contains NaN or infinity; give finite starting values.")
+            if isinstance(self._constraints[name], NonNegative) and (F < 0).any():
+                raise ValueError(f"init: {name} must be non-negative, its smallest entry is {F.min():.3g}.")
+        # The scale of X is carried by the components here and by the codes in the fitted model.
+        return pair[0], pair[1].T / data.scale
+
+    def _keep(self, data: Matrix, state: State) -> np.ndarray:
+        """Bring the solution to its canonical scale and set the fitted attributes."""
+        norms = self._norms(state.best["Z"])
+        Z = np.divide(state.best["Z"], norms, out=np.zeros_like(state.best["Z"]), where=norms > 0)
+        unit = data.scale**2 if self.loss == "frobenius" else data.scale
+        self.components_ = np.ascontiguousarray(Z.T)
+        self.objective_history_ = np.array(state.history) * unit
+        self.n_iter_, self.converged_ = state.n_iter, state.converged
+        H = state.best["H"] * norms.astype(data.dtype)
+        if self.rule == "fast":
+            H = self._codes(data, H)
+        error = self._problem(data, self._constraints).value({"H": H, "Z": np.ascontiguousarray(Z)}) * unit
+        self.reconstruction_err_ = float(np.sqrt(2 * error)) if self.loss == "frobenius" else float(error)
+        H *= data.dtype.type(data.scale)
+        self.layers_ = [Layer(self.components_, self.components_, H)]
+        self.clusters_ = Clusters(H, self.random_state)
+        self._n_features_out = self.n_components
+        if not state.converged and self.tol > 0 and state.n_iter >= self.max_iter:
+            warnings.warn(
+                f"{type(self).__name__} stopped at max_iter={self.max_iter} before it converged; "
+                "raise max_iter, or tol if this is precise enough.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return H
+
+    def _norms(self, Z: np.ndarray) -> np.ndarray:
+        """The canonical scale: unit length, or unit sum where sums have a meaning."""
+        if self.loss == "kl":
+            return Z.sum(0, dtype=np.float64).astype(Z.dtype)
+        return np.linalg.norm(Z.astype(np.float64), axis=0).astype(Z.dtype)
+
+    # ---- using ---------------------------------------------------------------------------------------------------
+
+    def transform(self, X) -> np.ndarray:
+        """Code samples exactly: the best non-negative combination of the components for each.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, seen before or not.
+
+        Returns
+        -------
+        H : ndarray of shape (n_samples, n_components)
+            Non-negative codes, in the units of X.
+        """
+        check_is_fitted(self)
+        X = self._validate(X, reset=False)
+        with threads.own_threads():
+            data = wrap(X)
+            H = self._codes(data, self._blank(data))
+        H *= data.dtype.type(data.scale)
+        return H
+
+    def _blank(self, data: Matrix) -> np.ndarray:
+        """Codes that know nothing: zero, or spread evenly where a rule multiplies them."""
+        shape = (data.shape[0], len(self.components_))
+        if self.loss == "frobenius":
+            return np.zeros(shape, data.dtype)
+        return np.full(shape, max(data.total, 1e-300) / np.prod(shape), data.dtype)
+
+    def _codes(self, data: Matrix, H: np.ndarray) -> np.ndarray:
+        """Codes on the fitted components, exact for a squared loss."""
+        problem = self._problem(data, {"H": NonNegative()})
+        factors = {"H": H, "Z": np.ascontiguousarray(self.components_.T, dtype=data.dtype)}
+        if self.loss == "frobenius":
+            # From zero, not from H: a sample's code shall depend on the sample and the components alone.
+            return updates.exact(np.zeros_like(H), problem.term("H", factors))
+        return solve(
+            problem,
+            factors,
+            {"H": updates.multiplicative},
+            max_iter=1000,
+            tol=1e-9,
+            extrapolate=True,
+            evaluate_every=10,
+        ).best["H"]
+
+    def inverse_transform(self, H) -> np.ndarray:
+        """Map codes back to the input space.
+
+        Parameters
+        ----------
+        H : array-like of shape (n_samples, n_components)
+            Codes.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Their reconstruction.
+        """
+        check_is_fitted(self)
+        H = np.asarray(H)
+        if H.ndim != 2 or H.shape[1] != len(self.components_):
+            raise ValueError(f"H must have shape (n_samples, {len(self.components_)}), got {H.shape}.")
+        return H @ self.components_
+
+    def cluster(self, X, n_clusters: int | None = None) -> np.ndarray:
+        """Cluster samples by their codes, in a scaling no change of basis can alter (`readout.Clusters`).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        n_clusters : int or None
+            Number of clusters; None means the model's ``n_clusters``, or its number of components.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Cluster of each sample.
+        """
+        return self.clusters_.predict(self.transform(X), n_clusters or self.n_clusters or self.n_components)
+
+    def predict(self, X) -> np.ndarray:
+        """Return the cluster of each sample; `cluster` with the model's own number of clusters.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Cluster of each sample.
+        """
+        check_is_fitted(self)
+        return self.cluster(X)
+
+    def fit_predict(self, X, y=None) -> np.ndarray:
+        """Fit and return the cluster of each training sample.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data.
+        y : Ignored
+            Not used, present for API consistency.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Cluster of each sample.
+        """
+        H = self.fit(X, y).layers_[-1].representation
+        return self.clusters_.predict(H, self.n_clusters or self.n_components)
+
+    def score(self, X, y=None) -> float:
+        """Share of X the model explains: 1 is a perfect fit.
+
+        ``1 - ||X - HZ||^2 / ||X||^2``, or with the KL loss ``-D(X || HZ) / sum(X)``, where 0 is a perfect fit.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        y : Ignored
+            Not used, present for API consistency.
+
+        Returns
+        -------
+        score : float
+            Higher is better.
+        """
+        check_is_fitted(self)
+        X = self._validate(X, reset=False)
+        with threads.own_threads():
+            data = wrap(X)
+            H = self._codes(data, self._blank(data))
+            value = self._problem(data, {}).value(
+                {"H": H, "Z": np.ascontiguousarray(self.components_.T, data.dtype)}
+            )
+        if self.loss == "kl":
+            return -value / data.total if data.total else 0.0
+        return 1 - 2 * value / data.sqnorm if data.sqnorm else 1.0
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,260 @@
+"""Compiled loops on plain arrays: the only place where Laminar is not numpy.
+
+Every kernel is serial and releases the GIL; `threads.each` runs it on blocks of rows. `tests/reference/kernels.py`
+holds the plain numpy twin of each. Rows are samples (or features: see `terms.Quad`), and all arrays are C-ordered.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+_compile = njit(nogil=True, fastmath=True, cache=True)
+
+
+@_compile
+def _pad(G, k4):
+    """Grow a Gram to a multiple of four; the added components never leave zero."""
+    k = G.shape[0]
+    P = np.zeros((k4, k4), G.dtype)
+    P[:k, :k] = G
+    return P
+
+
+@_compile
+def _sweep(Ht, Bt, G, step, g, m):
+    """One exact pass of coordinate descent over all components of a tile; returns sum G_aa (dh)^2.
+
+    Four components are taken at a time: their gradients share every load of the tile, then the corner of G corrects
+    the later ones for what the earlier ones moved. The inner loops run across samples, in vector registers.
+    """
+    zero = Ht.dtype.type(0)
+    change = zero
+    for a in range(0, G.shape[0], 4):
+        for b in range(4):
+            for t in range(m):
+                g[b, t] = Bt[a + b, t]
+        for j in range(0, G.shape[0], 4):
+            a0, a1, a2, a3 = G[a, j], G[a, j + 1], G[a, j + 2], G[a, j + 3]
+            b0, b1, b2, b3 = G[a + 1, j], G[a + 1, j + 1], G[a + 1, j + 2], G[a + 1, j + 3]
+            c0, c1, c2, c3 = G[a + 2, j], G[a + 2, j + 1], G[a + 2, j + 2], G[a + 2, j + 3]
+            d0, d1, d2, d3 = G[a + 3, j], G[a + 3, j + 1], G[a + 3, j + 2], G[a + 3, j + 3]
+            for t in range(m):
+                h0, h1, h2, h3 = Ht[j, t], Ht[j + 1, t], Ht[j + 2, t], Ht[j + 3, t]
+                g[0, t] -= a0 * h0 + a1 * h1 + a2 * h2 + a3 * h3
+                g[1, t] -= b0 * h0 + b1 * h1 + b2 * h2 + b3 * h3
+                g[2, t] -= c0 * h0 + c1 * h1 + c2 * h2 + c3 * h3
+                g[3, t] -= d0 * h0 + d1 * h1 + d2 * h2 + d3 * h3
+        s0, s1, s2, s3 = step[a], step[a + 1], step[a + 2], step[a + 3]
+        g10, g20, g30 = G[a + 1, a], G[a + 2, a], G[a + 3, a]
+        g21, g31, g32 = G[a + 2, a + 1], G[a + 3, a + 1], G[a + 3, a + 2]
+        w0, w1, w2, w3 = G[a, a], G[a + 1, a + 1], G[a + 2, a + 2], G[a + 3, a + 3]
+        for t in range(m):
+            h0, h1, h2, h3 = Ht[a, t], Ht[a + 1, t], Ht[a + 2, t], Ht[a + 3, t]
+            e0 = max(h0 + g[0, t] * s0, zero) - h0
+            e1 = max(h1 + (g[1, t] - g10 * e0) * s1, zero) - h1
+            e2 = max(h2 + (g[2, t] - g20 * e0 - g21 * e1) * s2, zero) - h2
+            e3 = max(h3 + (g[3, t] - g30 * e0 - g31 * e1 - g32 * e2) * s3, zero) - h3
+            Ht[a, t], Ht[a + 1, t], Ht[a + 2, t], Ht[a + 3, t] = h0 + e0, h1 + e1, h2 + e2, h3 + e3
+            change += w0 * e0 * e0 + w1 * e1 * e1 + w2 * e2 * e2 + w3 * e3 * e3
+    return change
+
+
+@_compile
+def hals(H, B, G, max_sweeps, shrink):
+    """Lower ``1/2 <H G, H> - <B, H>`` over ``H >= 0`` in place, by coordinate descent on cache-sized tiles of rows.
+
+    A tile is swept until a sweep moves it less than ``shrink`` times what the first one did, or ``max_sweeps`` times.
+    Components with ``G_aa = 0`` are left alone.
+    """
+    n, k = H.shape
+    k4 = (k + 3) // 4 * 4
+    tile = 64 if H.itemsize == 8 else 128
+    P = _pad(G, k4)
+    step = np.zeros(k4, H.dtype)
+    for a in range(k):
+        if P[a, a] > 0:
+            step[a] = 1 / P[a, a]
+    Ht, Bt = np.zeros((k4, tile), H.dtype), np.zeros((k4, tile), H.dtype)
+    g = np.empty((4, tile), H.dtype)
+    for start in range(0, n, tile):
+        m = min(tile, n - start)
+        for t in range(m):
+            for a in range(k):
+                Ht[a, t], Bt[a, t] = H[start + t, a], B[start + t, a]
+        first = _sweep(Ht, Bt, P, step, g, m)
+        for _ in range(1, max_sweeps):
+            if _sweep(Ht, Bt, P, step, g, m) <= shrink * shrink * first:
+                break
+        for t in range(m):
+            for a in range(k):
+                H[start + t, a] = Ht[a, t]
+
+
+@_compile
+def _solve_passive(G, b, passive, L, x):
+    """Solve G_PP x_P = b_P by Cholesky; a component that depends on earlier ones is dropped from P."""
+    k = b.shape[0]
+    idx = np.empty(k, np.int64)
+    s = 0
+    for j in range(k):
+        x[j] = 0.0
+        if not passive[j]:
+            continue
+        for c in range(s):
+            v = G[j, idx[c]]
+            for r in range(c):
+                v -= L[s, r] * L[c, r]
+            L[s, c] = v / L[c, c]
+        pivot = G[j, j]
+        for r in range(s):
+            pivot -= L[s, r] * L[s, r]
+        if pivot <= 1e-13 * G[j, j]:
+            passive[j] = False
+            continue
+        L[s, s] = np.sqrt(pivot)
+        idx[s] = j
+        s += 1
+    for c in range(s):
+        v = b[idx[c]]
+        for r in range(c):
+            v -= L[c, r] * x[idx[r]]
+        x[idx[c]] = v / L[c, c]
+    for c in range(s - 1, -1, -1):
+        v = x[idx[c]]
+        for r in range(c + 1, s):
+            v -= L[r, c] * x[idx[r]]
+        x[idx[c]] = v / L[c, c]
+
+
+@_compile
+def _value(G, b, x):
+    v = 0.0
+    for i in range(b.shape[0]):
+        if x[i] != 0.0:
+            gx = 0.0
+            for j in range(b.shape[0]):
+                gx += G[i, j] * x[j]
+            v += x[i] * (0.5 * gx - b[i])
+    return v
+
+
+@_compile
+def _flip(G, b, x, passive, tol, wrong):
+    """Mark the components on the wrong side of their bound; returns how many there are."""
+    count = 0
+    for j in range(b.shape[0]):
+        if passive[j]:
+            wrong[j] = x[j] < 0.0
+        else:
+            y = -b[j]
+            for i in range(b.shape[0]):
+                y += G[j, i] * x[i]
+            wrong[j] = G[j, j] > 0.0 and y < -tol
+        count += wrong[j]
+    return count
+
+
+@_compile
+def nnls(H, B, G):
+    """Solve ``min_{h >= 0} 1/2 h G h - b h`` exactly for each row, in place, from the support H already has.
+
+    Block principal pivoting (Kim and Park): components on the wrong side change sides together, one at a time once
+    that stops helping. Rows it cannot improve (rank-deficient G) keep what they had. Everything is float64 inside.
+    """
+    n, k = H.shape
+    L, x, b = np.empty((k, k)), np.empty(k), np.empty(k)
+    passive, wrong = np.empty(k, np.bool_), np.empty(k, np.bool_)
+    start = np.empty(k)
+    for i in range(n):
+        tol = 0.0
+        for j in range(k):
+            b[j], start[j] = B[i, j], H[i, j]
+            passive[j] = start[j] > 0.0
+            tol = max(tol, 1e-12 * abs(b[j]))
+        fewest, patience = k + 1, 3
+        for _ in range(5 * k + 20):
+            _solve_passive(G, b, passive, L, x)
+            count = _flip(G, b, x, passive, tol, wrong)
+            if count == 0:
+                break
+            if count < fewest:
+                fewest, patience = count, 3
+            else:
+                patience -= 1
+            for j in range(k - 1, -1, -1):
+                if wrong[j]:
+                    passive[j] = not passive[j]
+                    if patience < 0:
+                        break
+        for j in range(k):
+            x[j] = max(x[j], 0.0)
+        if _value(G, b, x) <= _value(G, b, start):
+            for j in range(k):
+                H[i, j] = x[j]
+
+
+@_compile
+def sparse_gather(indptr, indices, data, R, out, start, scale):
+    """out[i] = scale * sum_j x_ij R[j] for the compressed rows start .. start + len(out)."""
+    for i in range(out.shape[0]):
+        out[i] = 0
+        for t in range(indptr[start + i], indptr[start + i + 1]):
+            x, r = scale * data[t], R[indices[t]]
+            for a in range(R.shape[1]):
+                out[i, a] += x * r[a]
+
+
+@_compile
+def sparse_scatter(indptr, indices, data, L, out, start, stop, scale):
+    """out[j] += scale * sum_i x_ij L[i] over the compressed rows start .. stop."""
+    for i in range(start, stop):
+        for t in range(indptr[i], indptr[i + 1]):
+            x, o = scale * data[t], out[indices[t]]
+            for a in range(L.shape[1]):
+                o[a] += x * L[i, a]
+
+
+@_compile
+def _ratio(x, f, m, floor):
+    """X / max(<f, m>, floor)."""
+    y = f[0] * m[0]
+    for a in range(1, f.shape[0]):
+        y += f[a] * m[a]
+    return x / max(y, floor)
+
+
+@_compile
+def kl_gather(indptr, indices, data, F, M, out, start, scale, floor):
+    """out[i] = sum_j x_ij / y_ij M[j] with y = F M^T on the pattern; F and out hold the rows from start on."""
+    for i in range(F.shape[0]):
+        out[i] = 0
+        for t in range(indptr[start + i], indptr[start + i + 1]):
+            m = M[indices[t]]
+            r = _ratio(scale * data[t], F[i], m, floor)
+            for a in range(F.shape[1]):
+                out[i, a] += r * m[a]
+
+
+@_compile
+def kl_scatter(indptr, indices, data, F, M, out, start, stop, scale, floor):
+    """out[j] += sum_i x_ij / y_ij M[i], y_ij = <M[i], F[j]>: `kl_gather` for the other factor."""
+    for i in range(start, stop):
+        m = M[i]
+        for t in range(indptr[i], indptr[i + 1]):
+            o = out[indices[t]]
+            r = _ratio(scale * data[t], F[indices[t]], m, floor)
+            for a in range(m.shape[0]):
+                o[a] += r * m[a]
+
+
+@_compile
+def kl_value(indptr, indices, data, F, M, start, stop, scale, floor):
+    """Sum of x log(x / y) over the stored entries of the compressed rows start .. stop."""
+    total = 0.0
+    for i in range(start, stop):
+        for t in range(indptr[i], indptr[i + 1]):
+            x = scale * data[t]
+            if x > 0:
+                total += x * np.log(_ratio(x, F[i], M[indices[t]], floor))
+    return total

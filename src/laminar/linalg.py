@@ -1,0 +1,61 @@
+"""Truncated singular value decomposition of anything `data.wrap` takes."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import eigh, qr, svd
+
+from . import threads
+from .data import Dense, Matrix
+
+_GRAM_LIMIT = 1500  # side of a Gram matrix that is decomposed outright
+
+
+def truncated_svd(
+    data: Matrix, k: int, random_state: np.random.RandomState
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Leading ``min(k, n, p)`` singular triplets ``U (n, k), s (k,), V (p, k)`` in unit scale, in double precision.
+
+    The largest entry of each left vector is positive, so that the result does not depend on the route taken.
+    """
+    n, p = data.shape
+    k = min(k, n, p)
+    with threads.own_threads():
+        if n < p:
+            V, s, U = _tall(data.T, k, random_state)
+        else:
+            U, s, V = _tall(data, k, random_state)
+    sign = np.sign(U[np.abs(U).argmax(0), np.arange(k)])
+    sign[sign == 0] = 1
+    return U * sign, s, V * sign
+
+
+def _tall(data: Matrix, k: int, random_state) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same for n >= p: the range of X is found first, then a small exact problem is solved in it."""
+    p = data.shape[1]
+    if isinstance(data, Dense) and p <= _GRAM_LIMIT:
+        basis = _eigenbasis(data, k)
+    else:
+        basis = _subspace(data, min(p, k + max(10, k // 2)), random_state)
+    # One exact step in the basis found: it repairs what the squared condition number of a Gram costs.
+    Q, R = qr(data.product(basis.astype(data.dtype)).astype(np.float64), mode="economic", check_finite=False)
+    left, s, right = svd(R, full_matrices=False, check_finite=False)
+    return Q @ left[:, :k], s[:k], basis @ right[:k].T
+
+
+def _eigenbasis(data: Dense, k: int) -> np.ndarray:
+    """Leading eigenvectors of X^T X."""
+    p = data.shape[1]
+    return eigh(data.gram(), subset_by_index=(p - k, p - 1), check_finite=False)[1][:, ::-1]
+
+
+def _subspace(data: Matrix, size: int, random_state) -> np.ndarray:
+    """Orthonormal basis of the leading right singular space, by randomised subspace iteration."""
+    Q = random_state.standard_normal((data.shape[1], size)).astype(data.dtype)
+    for _ in range(8):
+        Q = qr(data.T.product(data.product(_orthonormal(Q))), mode="economic", check_finite=False)[0]
+    return Q.astype(np.float64)
+
+
+def _orthonormal(Q: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(qr(Q, mode="economic", check_finite=False)[0])

@@ -1,0 +1,88 @@
+"""How codes are looked at. H is known only up to a change of basis, so what is read from it should not depend on one."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.cluster import KMeans
+
+
+def whitener(H: np.ndarray) -> np.ndarray:
+    """Return W (k, rank) such that the columns of ``H @ W`` are orthonormal.
+
+    For any invertible S the whitened codes of ``H`` and ``H @ S`` differ only by a rotation: distances and angles
+    between samples are those of the *span* of H, whatever basis a solver landed on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> H = np.array([[1.0, 0.0], [2.0, 1.0], [0.0, 3.0]])
+    >>> E = H @ whitener(H)
+    >>> np.allclose(E.T @ E, np.eye(2))
+    True
+    """
+    # A power of two keeps the Gram in range; it cancels in the result.
+    scale = np.ldexp(1.0, int(np.frexp(np.abs(H).max(initial=0.0))[1]))
+    unit = H.astype(np.float64) / scale
+    w, Q = np.linalg.eigh(unit.T @ unit)
+    keep = w > 1e-12 * max(w[-1], 0.0) if w[-1] > 0 else np.zeros(len(w), bool)
+    return Q[:, keep] / np.sqrt(w[keep]) / scale
+
+
+def unit_rows(E: np.ndarray) -> np.ndarray:
+    """Scale every row to length one; zero rows stay zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    array([[0.6, 0.8],
+           [0. , 0. ]])
+    """
+    norms = np.linalg.norm(E, axis=1, keepdims=True)
+    return np.divide(E, norms, out=np.zeros_like(E), where=norms > 0)
+
+
+class Clusters:
+    """k-means of codes, whitened and with unit rows; found on first use and the same ever after.
+
+    Parameters
+    ----------
+    H : ndarray of shape (n_samples, n_components)
+        Codes of the training samples.
+    random_state : int, RandomState instance or None
+        Seed of k-means.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> H = np.array([[1.0, 0.0], [2.0, 0.1], [0.0, 1.0], [0.1, 3.0]])
+    >>> labels = Clusters(H, random_state=0).predict(H, n_clusters=2)
+    >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
+    True
+    """
+
+    def __init__(self, H: np.ndarray, random_state=None):
+        self.H, self.random_state = H, random_state
+        self._fitted: dict[int, tuple[np.ndarray, KMeans]] = {}
+
+    def _fit(self, n_clusters: int) -> tuple[np.ndarray, KMeans]:
+        if n_clusters not in self._fitted:
+            if n_clusters > len(self.H):
+                raise ValueError(
+                    f"n_clusters={n_clusters} is more than the {len(self.H)} samples the model was fitted on: "
+                    "ask for fewer clusters."
+                )
+            W = whitener(self.H)
+            model = KMeans(n_clusters, n_init=10, random_state=self.random_state)
+            self._fitted[n_clusters] = W, model.fit(self._embed(self.H, W))
+        return self._fitted[n_clusters]
+
+    @staticmethod
+    def _embed(H: np.ndarray, W: np.ndarray) -> np.ndarray:
+        # Codes that are all zero span nothing: every sample is alike.
+        return unit_rows(H @ W) if W.shape[1] else np.zeros((len(H), 1))
+
+    def predict(self, H: np.ndarray, n_clusters: int) -> np.ndarray:
+        """Return the cluster of each row of codes."""
+        W, model = self._fit(n_clusters)
+        return model.predict(self._embed(H, W))

@@ -1,0 +1,140 @@
+"""The one loop that solves every `Problem`: order, extrapolation, stopping, history, callback."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from . import threads
+from .problem import Problem
+from .updates import Update
+
+Callback = Callable[[int, float, float], object]
+
+
+@dataclass
+class Momentum:
+    """How far to leap along the last step (Ang and Gillis): grows while it helps, shrinks when it does not."""
+
+    beta: float = 0.5
+    ceiling: float = 1.0
+
+    def grow(self) -> None:
+        """After a sweep that lowered the objective."""
+        self.beta = min(self.ceiling, 1.05 * self.beta)
+        self.ceiling = min(1.0, 1.01 * self.ceiling)
+
+    def shrink(self) -> None:
+        """After one that did not."""
+        self.ceiling = self.beta
+        self.beta /= 1.5
+
+
+@dataclass
+class State:
+    """Everything the loop knows between two sweeps."""
+
+    factors: dict[str, np.ndarray]  # where the next sweep starts
+    plain: dict[str, np.ndarray]  # the last results of the updates, before any leap
+    best: dict[str, np.ndarray]  # the pair the last entry of the history was computed on
+    history: list[float] = field(default_factory=list)
+    n_iter: int = 0
+    momentum: Momentum | None = None
+    quiet: bool = False  # the last sweep hardly lowered the objective
+    converged: bool = False
+
+
+def solve(
+    problem: Problem,
+    factors: Mapping[str, np.ndarray],
+    updates: Mapping[str, Update],
+    *,
+    max_iter: int = 500,
+    tol: float = 1e-5,
+    extrapolate: bool = False,
+    evaluate_every: int = 1,
+    callback: Callback | None = None,
+) -> State:
+    """Cycle over the factors until neither the objective nor the factors have anything left to gain.
+
+    Converged means: a sweep lowered the objective by less than ``tol`` of itself, and the KKT residual (`terms`) is
+    below the square root of ``tol``. Both are free of scale. ``callback(iteration, objective, seconds)`` may return
+    True to stop.
+    """
+    began = time.perf_counter()
+    state = State(dict(factors), {}, dict(factors), momentum=Momentum() if extrapolate else None)
+    with threads.own_threads():
+        while state.n_iter < max_iter and not state.converged:
+            state.n_iter += 1
+            evaluate = state.n_iter % evaluate_every == 0 or state.n_iter == max_iter
+            value, residual, trial = _sweep(problem, updates, state, evaluate)
+            if not evaluate:
+                continue
+            if not _accept(problem, state, value, trial):
+                continue
+            _test(problem, state, value, residual, tol)
+            if callback is not None and callback(state.n_iter, value, time.perf_counter() - began):
+                break
+    return state
+
+
+def _sweep(
+    problem: Problem, updates: Mapping[str, Update], state: State, evaluate: bool
+) -> tuple[float, float, dict]:
+    """Update every factor once; returns the objective, the KKT residual before (if asked for) and their pair."""
+    value, residual, trial = 0.0, 0.0, dict(state.factors)
+    check = state.quiet and evaluate
+    for name in problem.order:
+        term, constraint = problem.term(name, state.factors), problem.constraints[name]
+        if check:
+            residual = max(residual, term.residual(state.factors[name], constraint))
+        new = updates[name](state.factors[name], term, constraint)
+        last = name == problem.order[-1]
+        if last and evaluate:
+            value = term.value(new)
+        state.factors[name] = _leap(state, name, new, constraint)
+        trial[name] = new if last else state.factors[name]
+    return value, residual, trial
+
+
+def _leap(state: State, name: str, new: np.ndarray, constraint) -> np.ndarray:
+    """Go on a little in the direction of the last step; remember where the update itself had ended."""
+    old, state.plain[name] = state.plain.get(name), new
+    if state.momentum is None or old is None:
+        return new
+    # The old result is overwritten unless it is part of the best pair: no third copy of a tall factor.
+    out = np.empty_like(old) if old is state.best[name] else old
+    beta = old.dtype.type(state.momentum.beta)
+
+    def work(b: slice) -> None:
+        np.subtract(new[b], old[b], out=out[b])
+        out[b] *= beta
+        out[b] += new[b]
+        constraint.project(out[b])
+
+    threads.each(work, threads.blocks(len(new), 4096))
+    return out
+
+
+def _accept(problem: Problem, state: State, value: float, trial: dict) -> bool:
+    """Keep a sweep that did not raise the objective; else go back to the best pair and leap less."""
+    if state.momentum is not None and state.history:
+        if value > state.history[-1] + problem.noise:
+            state.factors, state.plain = dict(state.best), {}
+            state.momentum.shrink()
+            return False
+        state.momentum.grow()
+    state.best = trial
+    return True
+
+
+def _test(problem: Problem, state: State, value: float, residual: float, tol: float) -> None:
+    """Record the objective and decide whether to stop: two quiet sweeps in a row, and at rest between them."""
+    before = state.history[-1] if state.history else np.inf
+    state.history.append(value)
+    quiet = before - value <= max(tol * value, problem.noise)
+    state.converged = quiet and state.quiet and residual <= np.sqrt(tol)
+    state.quiet = quiet

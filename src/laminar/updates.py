@@ -1,0 +1,118 @@
+"""How one factor moves: pure functions ``(F, term, constraint) -> new F``, each on blocks of rows over all threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, lapack
+
+from . import kernels, threads
+from .constraints import Free
+from .terms import KL, Quad
+
+Update = Callable[[np.ndarray, Quad | KL, object], np.ndarray]
+
+
+def _by_rows(block: Callable[[slice, np.ndarray], np.ndarray | None], F: np.ndarray, term) -> np.ndarray:
+    """Copy F block by block and let ``block`` change the copy in place, or return what replaces it."""
+    new = np.empty_like(F)
+
+    def work(b: slice) -> None:
+        new[b] = F[b]
+        result = block(b, new[b])
+        if result is not None:
+            new[b] = result
+
+    threads.each(work, term.blocks)
+    return new
+
+
+def hals(F: np.ndarray, term: Quad, constraint=None) -> np.ndarray:
+    """Coordinate descent, as many sweeps as pay for the pass over X that made the term."""
+    sweeps = int(np.clip(1 + term.effort / (2 * F.shape[1]), 1, 20))
+    return _by_rows(lambda b, f: kernels.hals(f, term.linear(b), term.gram, sweeps, 0.1), F, term)
+
+
+def exact(F: np.ndarray, term: Quad, constraint=None) -> np.ndarray:
+    """Non-negative least squares to the last digit: coordinate descent finds the support, pivoting finishes."""
+    G = np.ascontiguousarray(term.gram, dtype=np.float64)
+
+    def block(b: slice, f: np.ndarray) -> None:
+        B = term.linear(b)
+        kernels.hals(f, B, term.gram, 100, 1e-3)
+        kernels.nnls(f, B, G)
+
+    return _by_rows(block, F, term)
+
+
+def multiplicative(F: np.ndarray, term: Quad | KL, constraint=None, *, eta: float = 1.0) -> np.ndarray:
+    """The papers' rule ``F * (minus / plus)^eta``; never raises the objective for 0 < eta <= 1."""
+    split = term.at(F) if isinstance(term, KL) else None
+
+    def block(b: slice, f: np.ndarray) -> None:
+        plus, minus = split(b) if split else term.split(b, f)
+        ratio = minus / np.maximum(plus, _tiny(plus))
+        f *= ratio if eta == 1 else ratio**eta
+
+    return _by_rows(block, F, term)
+
+
+def _tiny(plus: np.ndarray) -> float:
+    """A floor for denominators, small against their mean."""
+    return max(1e-12 * float(plus.mean()), float(np.finfo(plus.dtype).tiny))
+
+
+def accelerated_gradient(
+    F: np.ndarray, term: Quad, constraint, *, min_steps: int = 10, max_steps: int = 1000
+) -> np.ndarray:
+    """Nesterov's optimal gradient (NeNMF), restarted when it turns uphill; each block of rows on its own."""
+    G = term.gram
+    lipschitz = float(np.linalg.eigvalsh(G.astype(np.float64))[-1]) * (1 + 1e-6)
+    if lipschitz <= 0:
+        return F.copy()
+
+    def block(b: slice, h: np.ndarray) -> np.ndarray:
+        B, y, a, first = term.linear(b), h, 1.0, None
+        for step in range(max_steps):
+            new = constraint.project(y - (y @ G - B) / h.dtype.type(lipschitz))
+            moved = float(np.linalg.norm(new - y))  # the projected gradient at y, over the Lipschitz constant
+            first = moved if first is None else first
+            if np.vdot(y - new, new - h) > 0:
+                a = 1.0
+            a_next = (1 + np.sqrt(1 + 4 * a * a)) / 2
+            y, h, a = new + h.dtype.type((a - 1) / a_next) * (new - h), new, a_next
+            if step + 1 >= min_steps and moved <= 1e-3 * first:
+                break
+        return h
+
+    return _by_rows(block, F, term)
+
+
+def least_squares(F: np.ndarray, term: Quad, constraint=None) -> np.ndarray:
+    """The unconstrained minimiser: Cholesky of the Gram, or its pseudo-inverse when it is (nearly) singular."""
+    solve = gram_solver(term.gram)
+    return _by_rows(lambda b, f: solve(term.linear(b).T).T, F, term)
+
+
+def gram_solver(G: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Return ``B -> G^-1 B``, in double precision; zero along directions G does not have."""
+    G = G.astype(np.float64)
+    eps = np.finfo(np.float64).eps
+    try:
+        factor = cho_factor(G, lower=True, check_finite=False)
+        reciprocal = lapack.dpocon(factor[0], np.abs(G).sum(0).max(), uplo="L")[0]
+        if reciprocal > 100 * len(G) * eps:
+            return partial(cho_solve, factor, check_finite=False)
+    except np.linalg.LinAlgError:
+        pass
+    w, V = np.linalg.eigh(G)
+    keep = w > 1e-10 * max(w[-1], 0.0)
+    inverse = (V[:, keep] / w[keep]) @ V[:, keep].T
+    return lambda B: inverse @ B
+
+
+def for_constraint(solver: Update, constraint) -> Update:
+    """A free factor has a closed form whatever the solver."""
+    return least_squares if isinstance(constraint, Free) else solver
