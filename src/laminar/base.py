@@ -351,9 +351,7 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         with threads.own_threads():
             data = wrap(X)
             H = self._codes(data, self._blank(data))
-            value = self._problem(data, {}).value(
-                {"H": H, "Z": np.ascontiguousarray(self.components_.T, data.dtype)}
-            )
+            value = self._problem(data, {}).value({"H": H, "Z": np.ascontiguousarray(self.components_.T, data.dtype)})
         if self.loss == "kl":
             return -value / data.total if data.total else 0.0
         return 1 - 2 * value / data.sqnorm if data.sqnorm else 1.0

@@ -6,9 +6,9 @@
 * ``ratio_times(F, M)``: the same for ``(X / (F M^T)) @ M``, what Kullback-Leibler updates need;
 * ``divergence(F, M)`` and ``sqnorm``.
 
-All of them speak of X in *unit scale*, X divided by a power of two near its largest entry (``scale``), so that nothing
-over- or underflows however large or small the data are. X itself is never copied or changed: the scale goes into the
-small matrices.
+All of them speak of X in *unit scale*, X divided by its largest magnitude (``scale``), so that nothing over- or
+underflows and nothing depends on how large or small the data are. X itself is never copied or changed: the scale goes
+into the small matrices.
 """
 
 from __future__ import annotations
@@ -34,14 +34,13 @@ def wrap(X) -> Matrix:
     X = np.asarray(X)  # a view: drops np.memmap's bookkeeping
     flipped = X.strides[0] < X.strides[1]
     base = X.T if flipped else X
-    return Dense(base, _exponent(base), flipped)
+    return Dense(base, _largest(base), flipped)
 
 
-def _exponent(X: np.ndarray) -> int:
-    """Exponent of the largest magnitude in X; 0 for zeros."""
+def _largest(X: np.ndarray) -> float:
+    """Largest magnitude in X; 1 for zeros."""
     rows = threads.blocks(len(X), max(1, _CACHED // max(1, X[:1].size)))
-    largest = max(threads.each(lambda b: max(float(X[b].max()), -float(X[b].min())), rows), default=0.0)
-    return int(np.frexp(largest)[1])
+    return max(threads.each(lambda b: max(float(X[b].max()), -float(X[b].min())), rows), default=0.0) or 1.0
 
 
 class Matrix:
@@ -49,7 +48,7 @@ class Matrix:
 
     base_shape: tuple[int, int]
     dtype: np.dtype
-    exponent: int
+    scale: float  # what unit scale is multiplied by to get back to X
     flipped: bool
     stored: int
 
@@ -57,11 +56,6 @@ class Matrix:
     def shape(self) -> tuple[int, int]:
         """Rows and columns of this view."""
         return self.base_shape[::-1] if self.flipped else self.base_shape
-
-    @property
-    def scale(self) -> float:
-        """What unit scale is multiplied by to get back to X."""
-        return float(np.ldexp(1.0, self.exponent))
 
     def blocks(self, k: int) -> list[slice]:
         """Slices of rows whose (rows, k) results stay in cache, yet are tall enough for a fast product."""
@@ -86,8 +80,8 @@ class Matrix:
 class Dense(Matrix):
     """A 2-d float array; its rows are contiguous, or nearly so."""
 
-    def __init__(self, base: np.ndarray, exponent: int, flipped: bool = False):
-        self.base, self.exponent, self.flipped = base, exponent, flipped
+    def __init__(self, base: np.ndarray, scale: float, flipped: bool = False):
+        self.base, self.scale, self.flipped = base, scale, flipped
         self.base_shape, self.dtype, self.stored = base.shape, base.dtype, base.size
         step, item = base.strides, base.itemsize
         # BLAS reads rows that are contiguous and aligned; others are copied a block at a time.
@@ -96,7 +90,7 @@ class Dense(Matrix):
     @property
     def T(self) -> Dense:
         """The transpose, sharing everything."""
-        return Dense(self.base, self.exponent, not self.flipped)
+        return Dense(self.base, self.scale, not self.flipped)
 
     def _base_blocks(self, size: int = _CACHED) -> list[slice]:
         n, p = self.base_shape
@@ -105,7 +99,7 @@ class Dense(Matrix):
     @cached_property
     def sqnorm(self) -> float:
         """Squared Frobenius norm, in unit scale."""
-        s = np.ldexp(1.0, -self.exponent)
+        s = 1 / self.scale
 
         def block(rows: slice) -> float:
             part = np.multiply(self.base[rows], s, dtype=np.float64)
@@ -116,18 +110,15 @@ class Dense(Matrix):
     @cached_property
     def total(self) -> float:
         """Sum of the entries, in unit scale."""
-        s = np.ldexp(1.0, -self.exponent)
-        parts = threads.each(
-            lambda b: float(np.multiply(self.base[b], s, dtype=np.float64).sum()), self._base_blocks()
-        )
+        s = 1 / self.scale
+        parts = threads.each(lambda b: float(np.multiply(self.base[b], s, dtype=np.float64).sum()), self._base_blocks())
         return sum(parts)
 
     def times(self, R: np.ndarray) -> Rows:
         """``X @ R`` by rows."""
         # Far from 1 the scale goes half into R and half into the result: neither leaves the range of float32.
-        half = self.exponent // 2 if abs(self.exponent) > 30 else self.exponent
-        R = R * self.dtype.type(np.ldexp(1.0, -half))
-        rest = self.dtype.type(np.ldexp(1.0, half - self.exponent))
+        half = self.scale if 1e-9 < self.scale < 1e9 else self.scale**0.5
+        R, rest = R * self.dtype.type(1 / half), self.dtype.type(half / self.scale)
 
         def rows(b: slice) -> np.ndarray:
             part = self.base[:, b].T if self.flipped else self.base[b]
@@ -138,7 +129,7 @@ class Dense(Matrix):
 
     def gram(self) -> np.ndarray:
         """``X^T X`` in unit scale, summed in double precision; for data with few columns."""
-        s = self.dtype.type(np.ldexp(1.0, -self.exponent))
+        s = self.dtype.type(1 / self.scale)
 
         def share(blocks: list[slice]) -> np.ndarray:
             parts = ((self.base[:, b].T if self.flipped else self.base[b]) * s for b in blocks)
@@ -177,7 +168,7 @@ class Dense(Matrix):
 
     def _cross_entropy(self, A: np.ndarray, B: np.ndarray) -> float:
         """Sum of x log(x / y) in unit scale, y = A B^T."""
-        scaled, s = B * self.dtype.type(self.scale), np.ldexp(1.0, -self.exponent)
+        scaled, s = B * self.dtype.type(self.scale), 1 / self.scale
 
         def block(b: slice) -> float:
             ratio = self._ratio(b, A, scaled)
@@ -190,9 +181,9 @@ class Dense(Matrix):
 class Sparse(Matrix):
     """Compressed rows of X (CSR) or of its transpose (CSC)."""
 
-    def __init__(self, parts: tuple, base_shape: tuple[int, int], exponent: int, flipped: bool):
+    def __init__(self, parts: tuple, base_shape: tuple[int, int], scale: float, flipped: bool):
         self.indptr, self.indices, self.values = parts
-        self.base_shape, self.exponent, self.flipped = base_shape, exponent, flipped
+        self.base_shape, self.scale, self.flipped = base_shape, scale, flipped
         self.dtype, self.stored = self.values.dtype, self.values.size
 
     @classmethod
@@ -203,15 +194,13 @@ class Sparse(Matrix):
             X.sum_duplicates()
         flipped = X.format == "csc"
         shape = X.shape[::-1] if flipped else X.shape
-        exponent = int(np.frexp(np.abs(X.data).max(initial=0.0))[1])
-        return cls((X.indptr, X.indices, X.data), shape, exponent, flipped)
+        scale = max(float(X.data.max(initial=0.0)), -float(X.data.min(initial=0.0))) or 1.0
+        return cls((X.indptr, X.indices, X.data), shape, scale, flipped)
 
     @property
     def T(self) -> Sparse:
         """The transpose, sharing everything."""
-        return Sparse(
-            (self.indptr, self.indices, self.values), self.base_shape, self.exponent, not self.flipped
-        )
+        return Sparse((self.indptr, self.indices, self.values), self.base_shape, self.scale, not self.flipped)
 
     @property
     def _parts(self) -> tuple:
@@ -219,7 +208,7 @@ class Sparse(Matrix):
 
     @property
     def _unit(self):
-        return self.dtype.type(np.ldexp(1.0, -self.exponent))
+        return self.dtype.type(1 / self.scale)
 
     @cached_property
     def sqnorm(self) -> float:

@@ -1,4 +1,4 @@
-"""How codes are looked at. H is known only up to a change of basis, so what is read from it should not depend on one."""
+"""How codes are looked at: H is known only up to a change of basis, so what is read should not depend on it."""
 
 from __future__ import annotations
 

@@ -81,9 +81,7 @@ def solve(
     return state
 
 
-def _sweep(
-    problem: Problem, updates: Mapping[str, Update], state: State, evaluate: bool
-) -> tuple[float, float, dict]:
+def _sweep(problem: Problem, updates: Mapping[str, Update], state: State, evaluate: bool) -> tuple[float, float, dict]:
     """Update every factor once; returns the objective, the KKT residual before (if asked for) and their pair."""
     value, residual, trial = 0.0, 0.0, dict(state.factors)
     check = state.quiet and evaluate

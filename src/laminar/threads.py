@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from itertools import pairwise
 
 from threadpoolctl import ThreadpoolController
 
@@ -80,4 +81,4 @@ def blocks(n: int, size: int) -> list[slice]:
     if n >= 64 * width:  # below that a thread costs more than it saves
         count = -(-count // width) * width
     edges = [round(i * n / count) for i in range(count + 1)]
-    return [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True) if b > a]
+    return [slice(a, b) for a, b in pairwise(edges) if b > a]

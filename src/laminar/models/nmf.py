@@ -119,13 +119,9 @@ class NMF(Factorizer):
                 "Use SemiNMF for data of any sign, or shift X."
             )
         if self.init in ("svd", "lp"):
-            raise ValueError(
-                f'init="{self.init}" gives components of any sign: use it with SemiNMF, or "nndsvd" here.'
-            )
+            raise ValueError(f'init="{self.init}" gives components of any sign: use it with SemiNMF, or "nndsvd" here.')
         if self.loss == "kl" and self.solver in ("hals", "apg"):
-            raise ValueError(
-                f'solver="{self.solver}" needs a squared error: use loss="frobenius", or solver="mu".'
-            )
+            raise ValueError(f'solver="{self.solver}" needs a squared error: use loss="frobenius", or solver="mu".')
 
     def _auto_init(self, data: Matrix) -> str:
         return "nndsvda"

@@ -1,0 +1,354 @@
+"""Data with known structure: what the tests plant and the models must find."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from sklearn.utils import Bunch, check_random_state
+
+PHASES = ("neutral", "onset", "apex", "offset")
+
+
+def make_lowrank(
+    n_samples: int = 100,
+    n_features: int = 50,
+    n_components: int = 5,
+    *,
+    noise: float = 0.0,
+    basis: str = "gamma",
+    density: float = 1.0,
+    random_state=None,
+) -> Bunch:
+    """Draw a product of factors, ``X = H Z + noise``.
+
+    Parameters
+    ----------
+    n_samples, n_features, n_components : int
+        Shape of the data and of the factors.
+    noise : float, default=0.0
+        Standard deviation of the normal noise. With a gamma basis X is cut at zero after adding it.
+    basis : {"gamma", "normal"}, default="gamma"
+        "gamma" gives a non-negative basis and non-negative X, "normal" a basis of mixed sign.
+    density : float, default=1.0
+        Share of the codes that may differ from zero; every sample keeps at least one.
+    random_state : int, RandomState instance or None, default=None
+        Seed.
+
+    Returns
+    -------
+    Bunch
+        ``X`` (n_samples, n_features), ``H`` (n_samples, n_components) >= 0, ``Z`` (n_components, n_features).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from laminar.datasets import make_lowrank
+    >>> data = make_lowrank(30, 12, 4, random_state=0)
+    >>> int(np.linalg.matrix_rank(data.X)), bool((data.X >= 0).all())
+    (4, True)
+    """
+    if basis not in ("gamma", "normal"):
+        raise ValueError(f'basis must be "gamma" or "normal", got {basis!r}')
+    if not 0 < density <= 1:
+        raise ValueError(f"density must lie in (0, 1], got {density}")
+    rng = check_random_state(random_state)
+    H = rng.gamma(1.0, 1.0, size=(n_samples, n_components))
+    keep = rng.uniform(size=H.shape) < density
+    keep[np.arange(n_samples), rng.randint(n_components, size=n_samples)] = True
+    H *= keep
+    shape = (n_components, n_features)
+    Z = rng.gamma(1.0, 1.0, size=shape) if basis == "gamma" else rng.normal(size=shape)
+    X = H @ Z + noise * rng.normal(size=(n_samples, n_features))
+    if basis == "gamma":
+        np.maximum(X, 0, out=X)
+    return Bunch(X=X, H=H, Z=Z)
+
+
+def make_attributes(
+    n_samples: int = 200,
+    levels: Sequence[int] = (3, 4, 10),
+    *,
+    n_features: int = 50,
+    scales: Sequence[float] = (3.0, 2.0, 1.0),
+    noise: float = 0.1,
+    random_state=None,
+) -> Bunch:
+    """Draw samples that are sums of one effect per attribute, the first attribute being the strongest.
+
+    With the default three attributes, ``x = a[pose] + b[expression] + c[identity] + noise``.
+
+    Parameters
+    ----------
+    n_samples : int, default=200
+        Number of samples.
+    levels : sequence of int, default=(3, 4, 10)
+        Number of classes of each attribute.
+    n_features : int, default=50
+        Number of features.
+    scales : sequence of float, default=(3.0, 2.0, 1.0)
+        Root mean square of each attribute's effects.
+    noise : float, default=0.1
+        Standard deviation of the noise.
+    random_state : int, RandomState instance or None, default=None
+        Seed.
+
+    Returns
+    -------
+    Bunch
+        ``X``; ``y`` (n_samples, n_attributes); ``maps``, the (n_classes, n_features) effects of each of them.
+
+    See Also
+    --------
+    sample_attributes : A second draw from the same maps.
+
+    Examples
+    --------
+    >>> from laminar.datasets import make_attributes, sample_attributes
+    >>> train = make_attributes(60, random_state=0)
+    >>> test = sample_attributes(train.maps, 20, random_state=1)
+    >>> train.y.shape, test.X.shape
+    ((60, 3), (20, 50))
+    """
+    if len(levels) != len(scales):
+        raise ValueError(f"levels and scales must be equally long, got {len(levels)} and {len(scales)}")
+    if min(levels) < 2:
+        raise ValueError(f"every attribute needs at least 2 classes, got levels={tuple(levels)}")
+    rng = check_random_state(random_state)
+    maps = []
+    for n_classes, scale in zip(levels, scales, strict=True):
+        effects = rng.normal(size=(n_classes, n_features))
+        effects -= effects.mean(axis=0)
+        maps.append(effects * scale / np.sqrt(np.mean(effects**2)))
+    return sample_attributes(maps, n_samples, noise=noise, random_state=rng)
+
+
+def sample_attributes(
+    maps: Sequence[np.ndarray], n_samples: int = 200, *, noise: float = 0.1, random_state=None
+) -> Bunch:
+    """Draw samples of attributes whose effects are given.
+
+    Parameters
+    ----------
+    maps : sequence of ndarray of shape (n_classes, n_features)
+        The effects of each attribute's classes, such as the ``maps`` of :func:`make_attributes`.
+    n_samples : int, default=200
+        Number of samples. Classes are as even as it allows, attributes independent of each other.
+    noise : float, default=0.1
+        Standard deviation of the noise.
+    random_state : int, RandomState instance or None, default=None
+        Seed.
+
+    Returns
+    -------
+    Bunch
+        ``X``, ``y`` and ``maps`` as from :func:`make_attributes`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from laminar.datasets import sample_attributes
+    >>> sample_attributes([np.eye(2), 5 * np.eye(2)], 4, noise=0.0, random_state=0).X.sum(axis=1)
+    array([6., 6., 6., 6.])
+    """
+    rng = check_random_state(random_state)
+    y = np.column_stack([rng.permutation(np.arange(n_samples) % len(effects)) for effects in maps])
+    X = sum(effects[labels] for effects, labels in zip(maps, y.T, strict=True))
+    return Bunch(X=X + noise * rng.normal(size=X.shape), y=y, maps=list(maps))
+
+
+def make_xor(
+    n_per_corner: int = 25, *, distance: float = 3.0, spread: float = 1.0, random_state=None
+) -> Bunch:
+    """Draw four normal clouds at the corners of a square whose diagonals are the two classes.
+
+    Parameters
+    ----------
+    n_per_corner : int, default=25
+        Samples a cloud.
+    distance : float, default=3.0
+        The clouds' means are (±distance, ±distance).
+    spread : float, default=1.0
+        Standard deviation of a cloud.
+    random_state : int, RandomState instance or None, default=None
+        Seed.
+
+    Returns
+    -------
+    Bunch
+        ``X`` (4 * n_per_corner, 2); ``y``, 1 where the signs of the corner agree and 0 where they differ;
+        ``corner``, which cloud.
+
+    Examples
+    --------
+    >>> from laminar.datasets import make_xor
+    >>> data = make_xor(random_state=0)
+    >>> data.X.shape, data.y.mean()
+    ((100, 2), np.float64(0.5))
+    """
+    rng = check_random_state(random_state)
+    signs = np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]])
+    corner = np.repeat(np.arange(4), n_per_corner)
+    X = distance * signs[corner] + spread * rng.normal(size=(len(corner), 2))
+    return Bunch(X=X, y=(signs.prod(axis=1)[corner] > 0).astype(int), corner=corner)
+
+
+def make_temporal(
+    n_frames: int = 60,
+    n_sequences: int = 1,
+    *,
+    n_features: int = 64,
+    n_slow: int = 1,
+    n_fast: int = 4,
+    noise: float = 0.01,
+    random_state=None,
+) -> Bunch:
+    """Draw frames made of parts, some of which rise, stay and fall slowly while the others flicker.
+
+    Parameters
+    ----------
+    n_frames : int, default=60
+        Frames a sequence, at least 10.
+    n_sequences : int, default=1
+        Number of sequences; the parts are the same in all of them, the moments of the phases are not.
+    n_features : int, default=64
+        Pixels a frame.
+    n_slow, n_fast : int, default=1, 4
+        Number of slow parts (trapezoid activation) and of fast ones (by turns independent and alternating).
+    noise : float, default=0.01
+        Standard deviation of the noise; pixels are cut at zero after adding it.
+    random_state : int, RandomState instance or None, default=None
+        Seed.
+
+    Returns
+    -------
+    Bunch
+        ``X`` (n_sequences * n_frames, n_features) >= 0; ``phase``, codes of ``phase_names``; ``sequence``,
+        the sequence of each frame; ``activations`` (slow parts first) and ``parts``, whose product is X but
+        for noise.
+
+    Examples
+    --------
+    >>> from laminar.datasets import make_temporal
+    >>> film = make_temporal(40, n_sequences=2, random_state=0)
+    >>> film.X.shape, film.phase_names[film.phase[20]]
+    ((80, 64), 'apex')
+    """
+    if n_frames < 10:
+        raise ValueError(f"n_frames must be at least 10 to hold every phase, got {n_frames}")
+    rng = check_random_state(random_state)
+    parts = rng.gamma(1.0, 1.0, size=(n_slow + n_fast, n_features))
+    films = []
+    for _ in range(n_sequences):
+        phase, trapezoid = _trapezoid(n_frames, rng)
+        slow = np.outer(trapezoid, rng.uniform(0.8, 1.2, size=n_slow))
+        films.append((np.hstack([slow, _flicker(n_frames, n_fast, rng)]), phase))
+    activations, phase = (np.concatenate(arrays) for arrays in zip(*films, strict=True))
+    X = np.maximum(activations @ parts + noise * rng.normal(size=(len(activations), n_features)), 0)
+    sequence = np.repeat(np.arange(n_sequences), n_frames)
+    return Bunch(
+        X=X, phase=phase, phase_names=PHASES, sequence=sequence, activations=activations, parts=parts
+    )
+
+
+def _trapezoid(n_frames, rng):
+    """Neutral, onset, apex, offset, neutral: each frame's phase and the height of the trapezoid."""
+    starts = np.array([0.18, 0.34, 0.66, 0.82]) + rng.uniform(-0.05, 0.05, size=4)
+    begin, top, end, rest = np.round(starts * n_frames).astype(int)
+    frame = np.arange(n_frames)
+    height = np.interp(frame, [begin - 1, top, end - 1, rest], [0.0, 1.0, 1.0, 0.0])
+    phase = np.zeros(n_frames, dtype=int)
+    phase[begin:top], phase[top:end], phase[end:rest] = 1, 2, 3
+    return phase, height
+
+
+def _flicker(n_frames, n_fast, rng):
+    """Activations of the fast parts: even columns independent in time, odd ones alternating."""
+    independent = rng.gamma(1.0, 0.4, size=(n_frames, n_fast))
+    periods = rng.uniform(2.0, 3.0, size=n_fast)
+    phases = rng.uniform(0, 2 * np.pi, size=n_fast)
+    wave = 0.4 * (1 + np.cos(2 * np.pi * np.arange(n_frames)[:, None] / periods + phases))
+    return np.where(np.arange(n_fast) % 2 == 0, independent, wave)
+
+
+def make_views(
+    n_samples: int = 200,
+    n_classes: int = 4,
+    n_features: Sequence[int] = (30, 40, 50),
+    *,
+    noise: float = 0.5,
+    n_noise_features: int = 0,
+    random_state=None,
+) -> Bunch:
+    """Draw several views of the same clusters, each through a map of its own.
+
+    Parameters
+    ----------
+    n_samples, n_classes : int
+        Number of samples and of clusters, which are as even as possible.
+    n_features : sequence of int, default=(30, 40, 50)
+        Features of each view.
+    noise : float, default=0.5
+        Standard deviation of the noise; views are cut at zero after adding it.
+    n_noise_features : int, default=0
+        When positive, a last view of that many features that knows nothing of the clusters.
+    random_state : int, RandomState instance or None, default=None
+        Seed.
+
+    Returns
+    -------
+    Bunch
+        ``views``, a list of non-negative arrays; ``y``; ``maps``, the (n_classes, n_features) array of each
+        view that has one.
+
+    Examples
+    --------
+    >>> from laminar.datasets import make_views
+    >>> [view.shape for view in make_views(60, n_noise_features=8, random_state=0).views]
+    [(60, 30), (60, 40), (60, 50), (60, 8)]
+    """
+    rng = check_random_state(random_state)
+    y = rng.permutation(np.arange(n_samples) % n_classes)
+    maps = [rng.gamma(1.0, 1.0, size=(n_classes, p)) for p in n_features]
+    views = [np.maximum(m[y] + noise * rng.normal(size=(n_samples, m.shape[1])), 0) for m in maps]
+    if n_noise_features:
+        views.append(rng.gamma(1.0, 1.0, size=(n_samples, n_noise_features)))
+    return Bunch(views=views, y=y, maps=maps)
+
+
+def partial_labels(y, frac: float, per_class_min: int = 1, random_state=None) -> np.ndarray:
+    """Hide labels: the same share of every class stays known, the rest becomes -1.
+
+    Parameters
+    ----------
+    y : array-like of int of shape (n,) or (n, n_attributes)
+        Labels; each column is hidden on its own. Labels already -1 stay so.
+    frac : float
+        Share of the labels to keep, within [0, 1].
+    per_class_min : int, default=1
+        Labels to keep of every class (all, in a smaller class) however small the share.
+    random_state : int, RandomState instance or None, default=None
+        Seed.
+
+    Returns
+    -------
+    ndarray
+        A copy of `y` with hidden labels.
+
+    Examples
+    --------
+    >>> from laminar.datasets import partial_labels
+    >>> partial_labels([0, 0, 0, 0, 1, 1, 1, 1], frac=0.5, random_state=0)
+    array([-1, -1,  0,  0,  1, -1,  1, -1])
+    """
+    y = np.array(y)
+    if y.dtype.kind not in "iu" or y.ndim not in (1, 2):
+        raise ValueError(f"y must hold integers in one or two dimensions, got {y.dtype} in {y.ndim}")
+    if not 0 <= frac <= 1:
+        raise ValueError(f"frac must lie in [0, 1], got {frac}")
+    rng = check_random_state(random_state)
+    known = np.full(y.shape, -1, dtype=np.result_type(y.dtype, np.int8))
+    for labels, kept in zip(np.atleast_2d(y.T), np.atleast_2d(known.T), strict=True):
+        for label in np.unique(labels[labels >= 0]):
+            members = rng.permutation(np.flatnonzero(labels == label))
+            count = max(per_class_min, round(frac * len(members)))
+            kept[members[:count]] = label
+    return known

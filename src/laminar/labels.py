@@ -1,0 +1,162 @@
+"""Labels of which some are unknown: one column an attribute (pose, expression, identity), one row a sample.
+
+Unknown is -1, NaN, None, ``pandas.NA``, a masked entry or an empty string. Classes may be numbers or strings.
+"""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+__all__ = ["Attribute", "read_labels"]
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """One attribute of the samples, known for some of them.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_samples,)
+        Position of each sample's class in `classes`; -1 where it is unknown.
+    classes : ndarray of shape (n_classes,)
+        The values that were given, sorted.
+    name : hashable, optional
+        The column's name, if it had one.
+
+    Examples
+    --------
+    >>> pose = Attribute(codes=np.array([0, -1, 1, 1]), classes=np.array(["left", "right"]))
+    >>> pose.known
+    array([ True, False,  True,  True])
+    >>> pose.class_sizes
+    array([1, 2])
+    """
+
+    codes: np.ndarray
+    classes: np.ndarray
+    name: Hashable = None
+
+    @property
+    def known(self) -> np.ndarray:
+        """Which samples have a known class."""
+        return self.codes >= 0
+
+    @property
+    def class_sizes(self) -> np.ndarray:
+        """Number of known samples of each class."""
+        return np.bincount(self.codes[self.known], minlength=len(self.classes))
+
+    def one_hot(self) -> sp.csr_array:
+        """Membership matrix (n_samples, n_classes); the row of an unknown sample is zero."""
+        starts = np.concatenate([[0], np.cumsum(self.known)])
+        codes = self.codes[self.known]
+        return sp.csr_array((np.ones(len(codes)), codes, starts), (len(self.codes), len(self.classes)))
+
+
+def read_labels(y: ArrayLike, n_samples: int) -> tuple[Attribute, ...]:
+    """Read partial labels in any usual form.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,) or (n_samples, n_attributes)
+        List, array, or pandas Series or DataFrame. -1, NaN, None, ``pandas.NA``, masked entries and empty
+        strings are unknown. A column may be unknown throughout: it then has no classes.
+    n_samples : int
+        Number of samples the labels belong to.
+
+    Returns
+    -------
+    tuple of Attribute
+        One for each column.
+
+    Examples
+    --------
+    >>> (pose,) = read_labels(["right", None, "left", "right"], n_samples=4)
+    >>> pose.codes
+    array([ 1, -1,  0,  1])
+    >>> pose.classes
+    array(['left', 'right'], dtype='<U5')
+
+    >>> pose, identity = read_labels([[0, 7], [0, -1], [1, 9]], n_samples=3)
+    >>> identity.codes, identity.classes
+    (array([ 0, -1,  1]), array([7, 9]))
+    """
+    values = label_array(y)
+    if values.ndim not in (1, 2):
+        raise ValueError(
+            f"y must have shape (n_samples,) or (n_samples, n_attributes); got {values.ndim} dimensions, "
+            f"shape {values.shape}."
+        )
+    if len(values) != n_samples:
+        hint = " Transpose it: rows are samples." if values.shape[1:] == (n_samples,) else ""
+        raise ValueError(
+            f"y has {len(values)} rows but X has {n_samples} samples; give one label per sample, "
+            f"with -1, NaN or None where it is unknown.{hint}"
+        )
+    columns = values.T if values.ndim == 2 else [values]
+    names = getattr(y, "columns", [getattr(y, "name", None)] * len(columns))
+    return tuple(_read_column(column, name) for column, name in zip(columns, names, strict=True))
+
+
+def label_array(y: ArrayLike) -> np.ndarray:
+    """Labels as an array that keeps each value's own type.
+
+    >>> label_array(["a", None, 3]).tolist()
+    ['a', None, 3]
+    """
+    if np.ma.isMaskedArray(y):
+        return np.where(np.ma.getmaskarray(y), None, y.data.astype(object))
+    # Left to itself numpy makes text of what stands beside a string: NaN would be a class called "nan".
+    return np.asarray(y) if hasattr(y, "dtype") else np.asarray(y, dtype=object)
+
+
+def is_missing(values: np.ndarray) -> np.ndarray:
+    """Mask of NaN, None, ``pandas.NA`` and NaT; -1 is left to the caller.
+
+    >>> is_missing(np.array(["a", None, float("nan"), -1], dtype=object))
+    array([False,  True,  True, False])
+    """
+    if values.dtype.kind == "O":
+        # pandas.NA is known by name so that pandas stays optional; it refuses to be compared with itself.
+        missing = (v is None or type(v).__name__ == "NAType" or v != v for v in values)
+        return np.fromiter(missing, bool, len(values))
+    return values != values  # true of NaN and NaT alone
+
+
+def _read_column(values: np.ndarray, name: Hashable) -> Attribute:
+    _check_values(values)
+    known = ~_is_unknown(values)
+    try:
+        classes, positions = np.unique(values[known], return_inverse=True)
+    except TypeError as error:
+        types = ", ".join(sorted({type(value).__name__ for value in values[known]}))
+        raise TypeError(f"y mixes labels of types {types}; make them all strings or all numbers.") from error
+    codes = np.full(len(values), -1)
+    codes[known] = positions
+    if values.dtype.kind == "O":  # numbers and strings deserve their own dtype again
+        classes = np.array(classes.tolist())
+    return Attribute(codes, classes, name)
+
+
+def _is_unknown(values: np.ndarray) -> np.ndarray:
+    unknown = is_missing(values)
+    if values.dtype.kind == "O":
+        unknown[~unknown] = [value in ("", -1) for value in values[~unknown]]
+    elif values.dtype.kind == "U":
+        unknown |= values == ""
+    elif values.dtype.kind in "iuf":
+        unknown |= values == -1
+    return unknown
+
+
+def _check_values(values: np.ndarray) -> None:
+    if values.dtype.kind == "O" and any(isinstance(value, list | tuple | np.ndarray) for value in values):
+        raise ValueError("y has rows of different lengths; give every sample the same number of attributes.")
+    if values.dtype.kind == "U" and np.isin(values, ["-1", "nan"]).any():
+        raise ValueError(
+            "y is an array of text that holds '-1' or 'nan', most likely unknown labels which numpy turned "
+            "into text. Give a list, or an array of dtype=object, with None where the label is unknown."
+        )

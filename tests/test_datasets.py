@@ -1,0 +1,358 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from laminar import datasets
+from laminar.datasets import (
+    make_attributes,
+    make_faces,
+    make_lowrank,
+    make_temporal,
+    make_views,
+    make_xor,
+    partial_labels,
+    sample_attributes,
+)
+
+MAKERS = [make_lowrank, make_attributes, make_xor, make_temporal, make_views]
+
+
+def arrays(bunch):
+    """All arrays of a Bunch, lists of arrays taken apart."""
+    for value in bunch.values():
+        yield from (np.asarray(part) for part in (value if isinstance(value, list) else [value]))
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_same_seed_same_data_other_seed_other_data(make):
+    first, again, other = make(random_state=3), make(random_state=3), make(random_state=4)
+    for a, b in zip(arrays(first), arrays(again), strict=True):
+        assert_array_equal(a, b)
+    name = "views" if "views" in first else "X"
+    assert not np.array_equal(np.hstack(first[name]), np.hstack(other[name]))
+
+
+@pytest.mark.parametrize("basis", ["gamma", "normal"])
+def test_lowrank_without_noise_is_exactly_the_product(basis):
+    data = make_lowrank(40, 30, 4, basis=basis, random_state=0)
+    assert_allclose(data.X, data.H @ data.Z)
+    assert np.linalg.matrix_rank(data.X) == 4
+    assert (data.H >= 0).all()
+    assert (data.X.min() < 0) == (basis == "normal")
+
+
+def test_lowrank_noise_has_the_stated_size_and_keeps_the_sign():
+    clean = make_lowrank(200, 100, 3, basis="normal", random_state=0)
+    noisy = make_lowrank(200, 100, 3, basis="normal", noise=0.5, random_state=0)
+    assert np.std(noisy.X - clean.X) == pytest.approx(0.5, rel=0.02)
+    assert make_lowrank(50, 20, 3, noise=5.0, random_state=0).X.min() == 0
+
+
+def test_lowrank_sparse_codes():
+    H = make_lowrank(500, 5, 10, density=0.2, random_state=0).H
+    assert np.mean(H > 0) == pytest.approx(0.28, abs=0.02)  # 0.2, and one more of the rest in each row
+    assert (H > 0).any(axis=1).all()
+
+
+def test_attributes_are_sums_of_effects_of_decreasing_variance():
+    data = make_attributes(600, random_state=0)
+    effects = [m[labels] for m, labels in zip(data.maps, data.y.T, strict=True)]
+    assert np.std(data.X - sum(effects)) == pytest.approx(0.1, rel=0.05)
+    pose, expression, identity = (np.mean(m**2) for m in data.maps)
+    assert_allclose([pose, expression, identity], [9, 4, 1])
+    assert [len(m) for m in data.maps] == [3, 4, 10]
+    assert [len(np.unique(labels)) for labels in data.y.T] == [3, 4, 10]
+
+
+def test_attributes_are_independent_of_each_other():
+    y = make_attributes(6000, random_state=0).y
+    assert np.abs(np.corrcoef(y.T) - np.eye(3)).max() < 0.05
+
+
+def test_second_draw_shares_the_maps_and_nothing_else():
+    train = make_attributes(100, noise=0.0, random_state=0)
+    test = sample_attributes(train.maps, 100, noise=0.0, random_state=1)
+    assert not np.array_equal(train.y, test.y)
+    known = {tuple(labels): x for labels, x in zip(train.y, train.X, strict=True)}
+    shared = [
+        (x, known[tuple(labels)]) for labels, x in zip(test.y, test.X, strict=True) if tuple(labels) in known
+    ]
+    assert len(shared) > 10
+    assert_allclose(*map(np.array, zip(*shared, strict=True)))
+
+
+def test_xor_corners_and_classes():
+    data = make_xor(500, random_state=0)
+    means = np.array([data.X[data.corner == c].mean(axis=0) for c in range(4)])
+    assert_allclose(means, [[-3, -3], [-3, 3], [3, -3], [3, 3]], atol=0.2)
+    assert np.std(data.X - means[data.corner]) == pytest.approx(1.0, rel=0.05)
+    assert_array_equal(data.y, means[data.corner].prod(axis=1) > 0)
+    assert make_xor(random_state=0).X.shape == (100, 2)
+
+
+def test_xor_classes_are_not_linearly_separable():
+    data = make_xor(random_state=0)
+    design = np.column_stack([data.X, np.ones(100)])
+    fit = design @ np.linalg.lstsq(design, data.y, rcond=None)[0]
+    assert 1 - np.var(data.y - fit) / np.var(data.y) < 0.1
+
+
+@pytest.mark.parametrize("n_frames", [10, 11, 60, 200])
+def test_temporal_phases_follow_the_trapezoid(n_frames):
+    film = make_temporal(n_frames, n_sequences=5, random_state=0)
+    height = film.activations[:, 0]
+    for sequence in range(5):
+        phase, h = film.phase[film.sequence == sequence], height[film.sequence == sequence]
+        order = phase[np.flatnonzero(np.diff(phase, prepend=-1))]
+        assert_array_equal(order, [0, 1, 2, 3, 0])
+        assert_allclose(h[phase == 0], 0, atol=1e-12)
+        assert_allclose(h[phase == 2], h.max())
+        assert (np.diff(h[phase == 1]) > 0).all()
+        assert (np.diff(h[phase == 3]) < 0).all()
+        assert ((h[phase % 2 == 1] > 0) & (h[phase % 2 == 1] < h.max())).all()
+
+
+def test_temporal_pixels_are_parts_times_activations_and_non_negative():
+    film = make_temporal(50, n_slow=2, n_fast=3, noise=0.0, random_state=0)
+    assert_allclose(film.X, film.activations @ film.parts)
+    assert film.parts.shape == (5, 64)
+    assert make_temporal(noise=5.0, random_state=0).X.min() == 0
+
+
+def test_temporal_slow_parts_change_far_less_than_fast_ones():
+    film = make_temporal(100, n_sequences=3, n_slow=2, n_fast=4, random_state=0)
+    change = np.diff(film.activations, axis=0)[film.sequence[1:] == film.sequence[:-1]]
+    speed = np.mean(change**2, axis=0) / np.var(film.activations, axis=0)
+    assert 20 * speed[:2].max() < speed[2:].min()
+
+
+def test_views_share_clusters_that_the_noise_view_ignores():
+    data = make_views(400, 4, n_noise_features=40, random_state=0)
+    assert [view.shape for view in data.views] == [(400, 30), (400, 40), (400, 50), (400, 40)]
+    assert all((view >= 0).all() for view in data.views)
+    explained = [variance_explained(view, data.y) for view in data.views]
+    assert min(explained[:3]) > 0.5
+    assert explained[3] < 0.03
+    assert len(make_views(random_state=0).views) == 3
+
+
+def test_partial_labels_keeps_the_share_of_every_class():
+    y = np.repeat([0, 1, 2], [100, 40, 10])
+    known = partial_labels(y, 0.3, random_state=0)
+    assert_array_equal(known[known >= 0], y[known >= 0])
+    assert_array_equal(np.bincount(known[known >= 0]), [30, 12, 3])
+
+
+@pytest.mark.parametrize(("minimum", "counts"), [(0, [0, 0]), (1, [1, 1]), (3, [3, 2])])
+def test_partial_labels_minimum_of_each_class(minimum, counts):
+    known = partial_labels([0] * 5 + [1] * 2, 0.0, per_class_min=minimum, random_state=0)
+    assert_array_equal(np.bincount(known[known >= 0], minlength=2), counts)
+
+
+def test_partial_labels_of_several_attributes():
+    y = make_attributes(200, random_state=0).y
+    known = partial_labels(y, 0.5, random_state=0)
+    assert known.shape == y.shape
+    assert_allclose((known >= 0).mean(axis=0), 0.5, atol=0.02)
+    assert ((known == y) | (known == -1)).all()
+    assert len(np.unique(known >= 0, axis=0)) > 2  # the columns are hidden independently
+
+
+def test_partial_labels_leaves_its_input_and_unknown_labels_alone():
+    y = np.array([0, -1, 1, 1], dtype=np.int16)
+    assert_array_equal(partial_labels(y, 1.0, random_state=0), y)
+    partial_labels(y, 0.0, per_class_min=0, random_state=0)
+    assert_array_equal(y, [0, -1, 1, 1])
+    assert partial_labels(y.astype(np.uint8)[[0, 2]], 0.0, 0).min() == -1
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: make_lowrank(basis="beta"), "gamma"),
+        (lambda: make_lowrank(density=0), "density"),
+        (lambda: make_attributes(levels=(3, 4)), "equally long"),
+        (lambda: make_attributes(levels=(3, 1, 4)), "at least 2 classes"),
+        (lambda: make_temporal(9), "n_frames"),
+        (lambda: partial_labels([0, 1], 1.5), "frac"),
+        (lambda: partial_labels(["a", "b"], 0.5), "integers"),
+        (lambda: make_faces(n_poses=0), "n_poses"),
+    ],
+)
+def test_bad_parameters_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+# Faces.
+
+
+@pytest.fixture(scope="module")
+def faces():
+    return make_faces(8, 3, 4, size=32, random_state=0)
+
+
+def variance_explained(X, labels):
+    means = np.array([X[labels == label].mean(axis=0) for label in np.unique(labels)])[labels]
+    return np.sum((means - X.mean(axis=0)) ** 2) / np.sum((X - X.mean(axis=0)) ** 2)
+
+
+def test_faces_shape_type_and_range(faces):
+    assert faces.X.shape == (96, 1024)
+    assert faces.X.dtype == np.float32
+    assert faces.image_shape == (32, 32)
+    assert faces.X.min() >= 0
+    assert faces.X.max() <= 1
+    assert faces.X.max() - faces.X.min() > 0.8
+    assert faces.data is faces.X
+
+
+def test_faces_labels_are_fully_crossed(faces):
+    labels = np.column_stack([faces.identity, faces.pose, faces.light])
+    assert len(np.unique(labels, axis=0)) == len(labels) == 8 * 3 * 4
+    assert [len(faces.names[name]) for name in ("identity", "pose", "light")] == [8, 3, 4]
+
+
+def test_every_attribute_of_a_face_matters(faces):
+    for name in ("identity", "pose", "light"):
+        assert variance_explained(faces.X, faces[name]) > 0.005, name
+
+
+def test_faces_by_seed():
+    few = make_faces(2, 2, 2, size=16, random_state=0)
+    assert_array_equal(few.X, make_faces(2, 2, 2, size=16, random_state=0).X)
+    assert_array_equal(few.X, make_faces(5, 2, 2, size=16, random_state=0).X[:8])
+    others = make_faces(2, 2, 2, size=16, random_state=1).X
+    assert np.abs(few.X - others).mean(axis=1).min() > 0.01
+
+
+def test_no_two_people_look_alike(faces):
+    front = faces.X[(faces.pose == 1) & (faces.light == 1)]
+    distances = np.abs(front[:, None] - front[None]).mean(axis=2)
+    assert distances[~np.eye(8, dtype=bool)].min() > 0.02
+
+
+def test_light_comes_from_where_its_name_says(faces):
+    images = faces.X.reshape(-1, 32, 32)
+    brighter_right = (images[:, 12:22, 18:22] - images[:, 12:22, 10:14]).mean(axis=(1, 2))
+    front = faces.pose == 1
+    assert (brighter_right[front & (faces.light == 3)] > brighter_right[front & (faces.light == 0)]).all()
+
+
+@pytest.mark.parametrize(("pose", "direction"), [(0, -1), (2, 1)])
+def test_turning_moves_nose_and_mouth_over_the_head(pose, direction):
+    faces = make_faces(40, 3, 1, size=32, random_state=0)
+    # Differences down the columns see the mouth and the nose but hardly the shade, which changes sideways.
+    front, turned = (np.diff(faces.X[faces.pose == p].reshape(-1, 32, 32), axis=1) for p in (1, pose))
+    matches = [np.sum(front[:, 16:26, 12:20] * turned[:, 16:26, 12 + s : 20 + s]) for s in range(-8, 9)]
+    assert direction * (np.argmax(matches) - 8) >= 3  # pixels; the head as a whole moves by half a pixel
+
+
+def test_left_turn_mirrors_right_turn_of_a_symmetric_person():
+    # The mean over many people has no preferred side, so mirroring exchanges the poses.
+    faces = make_faces(60, 2, 1, size=16, random_state=0)
+    left, right = (faces.X[faces.pose == pose].mean(axis=0).reshape(16, 16) for pose in (0, 1))
+    assert np.abs(left - right[:, ::-1]).mean() < 0.25 * np.abs(left - right).mean()
+
+
+def test_faces_look_the_same_at_another_size():
+    small, large = (make_faces(3, 1, 1, size=size, random_state=0).X for size in (16, 64))
+    shrunk = large.reshape(3, 16, 4, 16, 4).mean(axis=(2, 4)).reshape(3, -1)
+    assert np.abs(small - shrunk).mean() < 0.02
+
+
+def test_one_pose_and_one_light_face_the_viewer():
+    faces = make_faces(2, 1, 1, size=16, random_state=0)
+    assert faces.names["pose"] == ["yaw +0"]
+    assert faces.names["light"] == ["azimuth +0, elevation 22"]
+
+
+# Files.
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("LAMINAR_DATA", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.parametrize("value", [None, ""])
+def test_unset_folder_names_the_variable(monkeypatch, value):
+    if value is None:
+        monkeypatch.delenv("LAMINAR_DATA", raising=False)
+    else:
+        monkeypatch.setenv("LAMINAR_DATA", value)
+    assert datasets.available() == []
+    with pytest.raises(FileNotFoundError, match="set the environment variable LAMINAR_DATA"):
+        datasets.load("orl")
+
+
+def test_absent_file_names_the_variable_and_what_is_there(folder):
+    np.savez(folder / "mine.npz", X=np.eye(2))
+    assert datasets.available() == ["mine"]
+    with pytest.raises(FileNotFoundError, match="LAMINAR_DATA names holds mine"):
+        datasets.load("orl")
+
+
+def test_load_faces_like_file(folder):
+    np.savez(
+        folder / "set.npz",
+        X=np.array([[0, 255], [51, 102], [0, 0]], dtype=np.uint8),
+        X64=np.full((3, 8), 255, dtype=np.uint8),
+        pose=np.array([1, 0, 1], dtype=np.int16),
+        pose_names=np.array(["left", "right"]),
+        frame=np.array([7, 8, 9], dtype=np.int16),
+        crossed_mask=np.array([True, False, True]),
+        image_shape=np.array([1, 2]),
+    )
+    for dtype in (np.float32, np.float64):
+        data = datasets.load("set", dtype=dtype)
+        assert data.X.dtype == dtype
+        assert_allclose(data.X, [[0, 1], [0.2, 0.4], [0, 0]], rtol=1e-6)
+    assert data.X64.max() == 1
+    assert data.attributes == ["pose"]  # a frame number is no class, a mask no label
+    assert data.names == {"pose": ["left", "right"]}
+    assert data.image_shape == (1, 2)
+    assert_array_equal(data.frame, [7, 8, 9])
+
+
+def test_bytes_of_few_levels_are_scaled_by_their_largest(folder):
+    np.savez(folder / "drawing.npz", X=np.array([[0, 1], [1, 1]], dtype=np.uint8))
+    np.savez(folder / "black.npz", X=np.zeros((2, 2), dtype=np.uint8))
+    assert_array_equal(datasets.load("drawing").X, [[0, 1], [1, 1]])
+    assert_array_equal(datasets.load("black").X, 0)
+
+
+def test_load_views_keeps_their_order_and_other_numbers(folder):
+    views = {f"X{v}": np.full((3, v), v, dtype=np.float32) for v in range(1, 12)}
+    np.savez(
+        folder / "views.npz", **views, y=np.array([0, 1, 1], dtype=np.int16), view_names=np.array(["a", "b"])
+    )
+    data = datasets.load("views")
+    assert [view[0, 0] for view in data.views] == list(range(1, 12))
+    assert data.view_names == ["a", "b"]
+    assert data.attributes == ["y"]
+    assert "X1" not in data
+
+
+def test_file_without_data_says_so(folder):
+    np.savez(folder / "empty.npz", y=np.arange(3))
+    with pytest.raises(ValueError, match="'empty' holds no data"):
+        datasets.load("empty")
+
+
+@pytest.mark.skipif(not datasets.available(), reason="LAMINAR_DATA names no folder with data sets")
+@pytest.mark.parametrize("name", datasets.available())
+def test_every_real_set_loads(name):
+    data = datasets.load(name)
+    arrays = data.get("views") or [data.X]
+    n_samples = len(arrays[0])
+    assert all(array.shape[0] == n_samples and array.dtype == np.float32 for array in arrays)
+    assert all(np.isfinite(array).all() for array in arrays)
+    assert all(data[attribute].shape == (n_samples,) for attribute in data.attributes)
+    if "image_shape" in data:
+        assert np.prod(data.image_shape) == data.X.shape[1]
+        assert data.X.min() >= 0
+        assert 0.9 < data.X.max() <= 1
+    for attribute, names in data.names.items():
+        assert data[attribute].max() < len(names)
