@@ -18,7 +18,7 @@ from . import threads, updates
 from .callbacks import CallbackSupportMixin, hooks, with_callbacks
 from .constraints import NonNegative
 from .data import Matrix, wrap
-from .init import STARTS
+from .init import STARTS, best_components
 from .problem import Chain, Problem
 from .readout import Clusters
 from .solve import State, solve
@@ -150,35 +150,41 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
 
     def _start(self, X, data: Matrix) -> dict[str, np.ndarray]:
         """Codes and (transposed) components in unit scale, ready for the loop."""
-        if isinstance(self.init, BaseEstimator):
-            H, Z = self.init.transform(X) / data.scale, self.init.components_.T
-        elif isinstance(self.init, str):
+        if isinstance(self.init, str):
             name = self._auto_init(data) if self.init == "auto" else self.init
             H, Z = STARTS[name](data, self.n_components, check_random_state(self.random_state))
             if isinstance(self._update(), partial):  # a multiplicative rule never leaves an exact zero
                 H = np.maximum(H, 1e-3 * H.mean())
                 Z = np.maximum(Z, 1e-3 * Z.mean()) if (Z >= 0).all() else Z
         else:
-            H, Z = self._given_start(data)
+            H, Z = self._given_start(X, data)
         as_factor = partial(np.array, dtype=data.dtype, order="C", copy=True)
         return {"H": as_factor(H), "Z": as_factor(Z)}
 
-    def _given_start(self, data: Matrix) -> tuple[np.ndarray, np.ndarray]:
-        """Check ``init=(H, Z)``: shapes, finiteness, signs."""
+    def _given_start(self, X, data: Matrix) -> tuple[np.ndarray, np.ndarray]:
+        """Check ``init=(H, Z)`` or a fitted model: shapes, finiteness, signs. Z may be None: best for H."""
+        given = self.init
+        if isinstance(given, BaseEstimator):
+            check_is_fitted(given)
+            given = given.transform(X), given.components_
+        if len(given) != 2:
+            raise ValueError(f"init must hold two arrays (H, Z), got {len(given)}.")
         n, p = data.shape
         expected = {"H": (n, self.n_components), "Z": (self.n_components, p)}
-        if len(self.init) != 2:
-            raise ValueError(f"init must hold two arrays (H, Z), got {len(self.init)}.")
-        pair = [np.asarray(F, dtype=np.float64) for F in self.init]
-        for F, (name, shape) in zip(pair, expected.items(), strict=True):
-            if F.shape != shape:
-                raise ValueError(f"init: {name} must have shape {shape}, got {F.shape}.")
+        pair = {name: np.asarray(F) for name, F in zip(expected, given, strict=True) if F is not None}
+        for name, F in pair.items():
+            if F.shape != expected[name]:
+                raise ValueError(f"init: {name} must have shape {expected[name]}, got {F.shape}.")
             if not np.isfinite(F).all():
                 raise ValueError(f"init: {name} contains NaN or infinity; give finite starting values.")
             if isinstance(self._constraints[name], NonNegative) and (F < 0).any():
                 raise ValueError(f"init: {name} must be non-negative, its smallest entry is {F.min():.3g}.")
+        if "H" not in pair:
+            raise ValueError("init: H must be given; Z may be None, the best components for H are then taken.")
+        if "Z" not in pair:
+            return pair["H"], best_components(data, pair["H"], self._constraints["Z"])
         # The scale of X is carried by the components here and by the codes in the fitted model.
-        return pair[0], pair[1].T / data.scale
+        return pair["H"], pair["Z"].T / data.scale
 
     def _keep(self, data: Matrix, state: State) -> np.ndarray:
         """Bring the solution to its canonical scale and set the fitted attributes."""
@@ -247,8 +253,9 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         problem = self._problem(data, {"H": NonNegative()})
         factors = {"H": H, "Z": np.ascontiguousarray(self.components_.T, dtype=data.dtype)}
         if self.loss == "frobenius":
-            # From zero, not from H: a sample's code shall depend on the sample and the components alone.
-            return updates.exact(np.zeros_like(H), problem.term("H", factors))
+            term = problem.term("H", factors)
+            # Dependent components have many exact codes: then H must not choose, only the sample and the components.
+            return updates.exact(np.zeros_like(H) if updates.gram_solver(term.gram)[1] else H, term)
         return solve(
             problem,
             factors,

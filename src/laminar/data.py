@@ -14,6 +14,7 @@ into the small matrices.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from functools import cached_property
 
 import numpy as np
@@ -57,6 +58,14 @@ class Matrix:
         """Rows and columns of this view."""
         return self.base_shape[::-1] if self.flipped else self.base_shape
 
+    @cached_property
+    def T(self) -> Matrix:
+        """The transpose, sharing everything; made once, so that what it works out is kept too."""
+        twin = copy(self)
+        twin.flipped = not self.flipped
+        twin.__dict__["T"] = self
+        return twin
+
     def blocks(self, k: int) -> list[slice]:
         """Slices of rows whose (rows, k) results stay in cache, yet are tall enough for a fast product."""
         return threads.blocks(self.shape[0], max(256, 32768 // k))
@@ -86,11 +95,6 @@ class Dense(Matrix):
         step, item = base.strides, base.itemsize
         # BLAS reads rows that are contiguous and aligned; others are copied a block at a time.
         self._blas = base.flags.aligned and step[1] == item and step[0] >= 0 and step[0] % item == 0
-
-    @property
-    def T(self) -> Dense:
-        """The transpose, sharing everything."""
-        return Dense(self.base, self.scale, not self.flipped)
 
     def _base_blocks(self, size: int = _CACHED) -> list[slice]:
         n, p = self.base_shape
@@ -196,11 +200,6 @@ class Sparse(Matrix):
         shape = X.shape[::-1] if flipped else X.shape
         scale = max(float(X.data.max(initial=0.0)), -float(X.data.min(initial=0.0))) or 1.0
         return cls((X.indptr, X.indices, X.data), shape, scale, flipped)
-
-    @property
-    def T(self) -> Sparse:
-        """The transpose, sharing everything."""
-        return Sparse((self.indptr, self.indices, self.values), self.base_shape, self.scale, not self.flipped)
 
     @property
     def _parts(self) -> tuple:

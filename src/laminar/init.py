@@ -11,12 +11,15 @@ import numpy as np
 from scipy.optimize import linprog
 from sklearn.cluster import KMeans
 
+from .constraints import Free
 from .data import Matrix
 from .linalg import truncated_svd
 from .terms import Quad
-from .updates import least_squares
+from .updates import exact, for_constraint
 
 Start = tuple[np.ndarray, np.ndarray]
+
+_FREE = Free()
 
 
 def random(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
@@ -35,7 +38,7 @@ def kmeans(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
     labels = KMeans(min(k, n), n_init=1, random_state=rng).fit(U * s).labels_
     H = np.full((n, k), 0.2)
     H[np.arange(n), labels] += 1
-    return H, _components(data, H)
+    return H, best_components(data, H)
 
 
 def nndsvd(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
@@ -70,7 +73,7 @@ def svd(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
     if k == 1:
         u = truncated_svd(data, 1, rng)[0]
         H = np.maximum(u if (u > 0).sum() >= (u < 0).sum() else -u, 0)
-        return H, _components(data, H)
+        return H, best_components(data, H)
     U, s, V = truncated_svd(data, k - 1, rng)
     sign = np.where(U.min(0) < (-U).min(0), -1.0, 1.0)
     U, A = U * sign, V * (s * sign)
@@ -100,7 +103,7 @@ def lp(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
         H[:, :rank] = np.maximum(0, V + x[:, None] * alpha)
     if rank < k:
         H[:, rank:] = rng.uniform(size=(len(H), k - rank)) * (H.mean() if rank else 1.0)
-    return H, _components(data, H)
+    return H, best_components(data, H)
 
 
 def _positive_combination(V: np.ndarray, threshold: float = 1e-6) -> np.ndarray:
@@ -136,10 +139,11 @@ def _feasible(W: np.ndarray) -> np.ndarray | None:
     return result.x if result.status == 0 else None
 
 
-def _components(data: Matrix, H: np.ndarray) -> np.ndarray:
-    """The least-squares components of given codes."""
+def best_components(data: Matrix, H: np.ndarray, constraint=_FREE) -> np.ndarray:
+    """The least-squares components of given codes, under the constraint on them."""
     term = Quad.fit(data.T, np.ascontiguousarray(H, dtype=data.dtype))
-    return least_squares(np.empty((data.shape[1], H.shape[1]), data.dtype), term).astype(np.float64)
+    blank = np.zeros((data.shape[1], H.shape[1]), data.dtype)
+    return for_constraint(exact, constraint)(blank, term)
 
 
 def _fill_dead(H: np.ndarray, Z: np.ndarray, rng: np.random.RandomState) -> None:

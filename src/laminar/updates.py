@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, lapack
@@ -32,7 +31,7 @@ def _by_rows(block: Callable[[slice, np.ndarray], np.ndarray | None], F: np.ndar
 def hals(F: np.ndarray, term: Quad, constraint=None) -> np.ndarray:
     """Coordinate descent, as many sweeps as pay for the pass over X that made the term."""
     sweeps = int(np.clip(1 + term.effort / (2 * F.shape[1]), 1, 20))
-    return _by_rows(lambda b, f: kernels.hals(f, term.linear(b), term.gram, sweeps, 0.1), F, term)
+    return _by_rows(lambda b, f: kernels.hals(f, term.linear(b), term.gram, sweeps, 0.3), F, term)
 
 
 def exact(F: np.ndarray, term: Quad, constraint=None) -> np.ndarray:
@@ -91,26 +90,31 @@ def accelerated_gradient(
 
 
 def least_squares(F: np.ndarray, term: Quad, constraint=None) -> np.ndarray:
-    """The unconstrained minimiser: Cholesky of the Gram, or its pseudo-inverse when it is (nearly) singular."""
-    solve = gram_solver(term.gram)
+    """The unconstrained minimiser, or where the Gram is singular the one nearest to F: never worse than F."""
+    solve, singular = gram_solver(term.gram)
+    if singular:
+        return _by_rows(lambda b, f: f + solve((term.linear(b) - f @ term.gram).T).T, F, term)
     return _by_rows(lambda b, f: solve(term.linear(b).T).T, F, term)
 
 
-def gram_solver(G: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Return ``B -> G^-1 B``, in double precision; zero along directions G does not have."""
-    G = G.astype(np.float64)
-    eps = np.finfo(np.float64).eps
+def gram_solver(G: np.ndarray) -> tuple[Callable[[np.ndarray], np.ndarray], bool]:
+    """Return ``B -> G^-1 B`` by Cholesky in double precision, or its pseudo-inverse and True if G is singular."""
+    noise = len(G) * float(np.finfo(G.dtype).eps)
+    size = np.sqrt(np.diag(G).astype(np.float64))
+    scale = np.divide(1, size, out=np.zeros_like(size), where=size > 0)
+    # With a unit diagonal, components of very different size are not taken for dependent ones.
+    G = G * scale * scale[:, None]
     try:
         factor = cho_factor(G, lower=True, check_finite=False)
         reciprocal = lapack.dpocon(factor[0], np.abs(G).sum(0).max(), uplo="L")[0]
-        if reciprocal > 100 * len(G) * eps:
-            return partial(cho_solve, factor, check_finite=False)
+        if reciprocal > noise:
+            return lambda B: scale[:, None] * cho_solve(factor, scale[:, None] * B, check_finite=False), False
     except np.linalg.LinAlgError:
         pass
     w, V = np.linalg.eigh(G)
-    keep = w > 1e-10 * max(w[-1], 0.0)
-    inverse = (V[:, keep] / w[keep]) @ V[:, keep].T
-    return lambda B: inverse @ B
+    keep = w > max(1e-10, noise) * max(w[-1], 0.0)
+    inverse = (V[:, keep] / w[keep]) @ V[:, keep].T * scale * scale[:, None]
+    return lambda B: inverse @ B, True
 
 
 def for_constraint(solver: Update, constraint) -> Update:

@@ -1,0 +1,165 @@
+"""Time to an equal objective, from the same start."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+
+from laminar import NMF, SemiNMF
+
+from . import opponents, sets
+from .harness import Row, median_ratio, seconds, spread
+
+
+def until(model, target: float):
+    """Make a model stop as soon as its objective is at most ``target`` (already beaten: after one sweep)."""
+    return model.set_params(callback=lambda i, value, t: value <= target, tol=0, max_iter=2000)
+
+
+def reached(model, X, target: float) -> Callable[[], object]:
+    """The whole call a user would make: validation, fit, exact codes, attributes."""
+
+    def work():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            until(model, target).fit(X)
+        best = model.objective_history_.min()
+        if best > target * (1 + 1e-6):
+            raise RuntimeError(f"{model} never reached the opponent's objective: {best:.8g} > {target:.8g}")
+        return model
+
+    return work
+
+
+def squared(X, H, Z) -> float:
+    """``1/2 ||X - H Z||^2`` in double precision."""
+    H, Z = H.astype(np.float64), Z.astype(np.float64)
+    norm = X.multiply(X).sum() if sp.issparse(X) else np.einsum("ij,ij->", X, X, dtype=np.float64)
+    return float(norm - 2 * np.vdot(H.T @ X, Z) + np.vdot(H.T @ H, Z @ Z.T)) / 2
+
+
+def divergence(X, H, Z) -> float:
+    """Generalised Kullback-Leibler divergence."""
+    if sp.issparse(X):
+        X = X.tocoo()
+        x, y = X.data, np.einsum("ij,ij->i", H[X.row], Z.T[X.col])
+        return float((x * np.log(x / y) - x).sum() + H.sum(0) @ Z.sum(1))
+    Y = H @ Z
+    return float((np.where(X > 0, X * np.log(np.maximum(X, 1e-300) / Y), 0) - X + Y).sum(dtype=np.float64))
+
+
+def start(X, k: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """The usual random start, scaled to the data."""
+    rng = np.random.default_rng(seed)
+    scale = np.sqrt(X.mean() / k)
+    return tuple((rng.random(shape) * scale).astype(X.dtype) for shape in ((X.shape[0], k), (k, X.shape[1])))
+
+
+def semi(X: np.ndarray, k: int, n_iter: int, work: str, targets: dict, repeats: int = 5) -> list[Row]:
+    """Published Semi-NMF in double precision, naive and by Grams, against ours in both precisions."""
+    pairs: dict[str, list] = {name: [] for name in ("naive", "Grams", "naive, float32", "naive, both float32")}
+    single = X.astype(np.float32)
+    for seed in range(repeats):
+        H = np.random.default_rng(seed).random((len(X), k))
+        naive, (*_, error) = seconds(lambda: opponents.published_naive(X, H, n_iter))
+        ours, _ = seconds(reached(SemiNMF(k, init=(H, None)), X, error**2 / 2))
+        grams, _ = seconds(lambda: opponents.published_grams(X, H, n_iter))
+        ours32, _ = seconds(reached(SemiNMF(k, init=(H, None)), single, error**2 / 2))
+        pairs["naive"].append((naive, ours))
+        pairs["Grams"].append((grams, ours))
+        pairs["naive, float32"].append((naive, ours32))
+        if "naive, both float32" in targets:
+            naive32, _ = seconds(lambda: opponents.published_naive(single, H.astype(np.float32), n_iter))
+            pairs["naive, both float32"].append((naive32, ours32))
+    return [
+        Row(f"SemiNMF {work}", f"published, {name}", median_ratio(pairs[name]), target, spread(pairs[name]))
+        for name, target in targets.items()
+    ]
+
+
+def nmf(
+    X, k: int, n_iter: int, work: str, target: float | None, *, solver: str = "cd", loss: str = "frobenius", starts=6
+):
+    """scikit-learn's NMF against ours, same precision."""
+    pairs = []
+    measure = divergence if loss == "kl" else squared
+    for seed in range(starts):
+        H, Z = start(X, k, seed)
+        theirs, found = seconds(lambda: opponents.sklearn_nmf(X, H, Z, n_iter, solver, loss))
+        goal = measure(X, *found)
+        ours, _ = seconds(reached(NMF(k, loss=loss, init=(H, Z)), X, goal))
+        pairs.append((theirs, ours))
+    return Row(
+        f"{'KL-' if loss == 'kl' else ''}NMF {work}",
+        f"scikit-learn {solver}",
+        median_ratio(pairs),
+        target,
+        spread(pairs),
+    )
+
+
+def others(X: np.ndarray, k: int, work: str) -> list[Row]:
+    """The other libraries, where the ``bench`` extra brought them."""
+    rows = []
+    for name, n_iter, module in [("torchnmf", 100, "torchnmf"), ("nn_fac", 50, "nn_fac"), ("gensim", 5, "gensim")]:
+        if not opponents.installed(module):
+            rows.append(Row(f"NMF {work}", name, float("nan"), note='not installed: pip install "laminar[bench]"'))
+            continue
+        pairs = []
+        for seed in range(5):
+            H, Z = start(X, k, seed)
+            theirs, found = seconds(lambda: getattr(opponents, name)(X, H, Z, n_iter))
+            ours, _ = seconds(reached(NMF(k, init=(H, Z)), X, squared(X, *map(np.asarray, found))))
+            pairs.append((theirs, ours))
+        rows.append(Row(f"NMF {work}", f"{name}, {n_iter} iterations", median_ratio(pairs), None, spread(pairs)))
+    return rows
+
+
+def rows_semi() -> list[Row]:
+    pie, _, label = sets.faces("pie_pose27")
+    found = semi(
+        pie, 40, 1000, f"{label} {pie.shape[0]} x {pie.shape[1]}, k=40, 1000 it.",
+        {"naive": 150, "naive, float32": 300, "Grams": 70, "naive, both float32": None},
+    )  # fmt: skip
+    return found + semi(sets.tall(20000, 784, 64), 64, 100, "20000 x 784, k=64, 100 it.", {"naive": 90, "Grams": None})
+
+
+def rows_nmf() -> list[Row]:
+    rows = []
+    for name in ("pie_pose27", "orl"):
+        X, _, label = sets.faces(name)
+        rows.append(nmf(X, 40, 200, f"{label}, k=40, 200 it.", 4))
+        rows.append(nmf(X.astype(np.float32), 40, 200, f"{label}, k=40, 200 it., float32", 6))
+    pie, _, label = sets.faces("pie_pose27")
+    rows.append(nmf(pie, 40, 100, f"{label}, k=40, 100 it.", 20, solver="mu"))
+    X = sets.tall(20000, 784, 64)
+    rows.append(nmf(X, 64, 50, "20000 x 784, k=64, 50 it.", 2.5, starts=5))
+    rows.append(nmf(X.astype(np.float32), 64, 50, "20000 x 784, k=64, 50 it., float32", 2.5, starts=5))
+    rows.append(nmf(sets.counts(20000, 5000, 0.01), 30, 60, "sparse 20000 x 5000, 1 %, k=30, 60 it.", 2.5, starts=5))
+    return rows + others(pie, 40, f"{label}, k=40")
+
+
+def rows_kl() -> list[Row]:
+    sparse, (dense, _, label) = sets.counts(20000, 5000, 0.01), sets.faces("pie_pose27")
+    rows = []
+    for kind, suffix in ((np.float64, ""), (np.float32, ", float32")):
+        rows.append(
+            nmf(
+                sparse.astype(kind),
+                30,
+                60,
+                f"sparse 20000 x 5000, k=30, 60 it.{suffix}",
+                7,
+                solver="mu",
+                loss="kl",
+                starts=5,
+            )
+        )
+        rows.append(
+            nmf(dense.astype(kind), 40, 100, f"{label}, k=40, 100 it.{suffix}", 1.7, solver="mu", loss="kl", starts=5)
+        )
+    return rows
