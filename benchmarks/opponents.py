@@ -56,7 +56,7 @@ def sklearn_nmf(X, H: np.ndarray, Z: np.ndarray, n_iter: int, solver: str = "cd"
 
 
 def torchnmf(X: np.ndarray, H: np.ndarray, Z: np.ndarray, n_iter: int):
-    """torchnmf's multiplicative updates."""
+    """Torch NMF: multiplicative updates."""
     import torch
     from torchnmf.nmf import NMF
 
@@ -75,7 +75,7 @@ def nn_fac(X: np.ndarray, H: np.ndarray, Z: np.ndarray, n_iter: int):
 
 
 def gensim(X: np.ndarray, H: np.ndarray, Z: np.ndarray, n_iter: int):
-    """gensim's online NMF, ``n_iter`` passes; it chooses its own start."""
+    """Gensim: online NMF, ``n_iter`` passes; it chooses its own start."""
     from gensim.matutils import Dense2Corpus
     from gensim.models.nmf import Nmf
 

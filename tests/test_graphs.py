@@ -223,13 +223,13 @@ def test_far_from_the_origin_distances_stay_exact():
 
 
 def test_default_width_uses_a_fixed_subsample():
-    from laminar.graphs import _mean_distance
+    from laminar.graphs.neighbours import mean_distance
 
-    assert _mean_distance(X) == pytest.approx(DISTANCE[PAIRS].mean())
-    part = _mean_distance(X, max_samples=20)
-    assert part == _mean_distance(X, max_samples=20)
+    assert mean_distance(X) == pytest.approx(DISTANCE[PAIRS].mean())
+    part = mean_distance(X, max_samples=20)
+    assert part == mean_distance(X, max_samples=20)
     assert part == pytest.approx(DISTANCE[PAIRS].mean(), rel=0.5)
-    assert part != _mean_distance(X)
+    assert part != mean_distance(X)
 
 
 def test_equal_samples_have_heat_one():

@@ -62,6 +62,33 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
 
     loss = "frobenius"
 
+    def __init__(
+        self,
+        n_components=10,
+        *,
+        solver="auto",
+        init="auto",
+        max_iter=500,
+        tol=1e-5,
+        eta=None,
+        rule="fast",
+        n_clusters=None,
+        callback=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_components = n_components
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.eta = eta
+        self.rule = rule
+        self.n_clusters = n_clusters
+        self.callback = callback
+        self.random_state = random_state
+        self.verbose = verbose
+
     # ---- what a model states -------------------------------------------------------------------------------------
 
     _constraints: dict = {"H": NonNegative(), "Z": NonNegative()}
@@ -115,8 +142,8 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         with threads.own_threads(), hooks(self, self.max_iter) as hook:
             data = wrap(X)
             problem = self._problem(data, self._constraints)
+            unit = self._unit(data)
             start = self._start(X, data)
-            unit = data.scale**2 if self.loss == "frobenius" else data.scale
             state = solve(
                 problem,
                 start,
@@ -136,6 +163,16 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         )
         self._check_data(X)
         return X
+
+    def _unit(self, data: Matrix) -> float:
+        """What an objective in unit scale is multiplied by."""
+        if self.loss == "kl":
+            return data.scale
+        if data.scale > 1e150:
+            raise ValueError(
+                f"The largest magnitude in X is {data.scale:.3g}: its square is out of range. Divide X by a constant."
+            )
+        return data.scale**2
 
     def _problem(self, data: Matrix, constraints: dict) -> Problem:
         return Problem(Chain(data, loss=self.loss), constraints)
@@ -166,6 +203,8 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         given = self.init
         if isinstance(given, BaseEstimator):
             check_is_fitted(given)
+            if not hasattr(given, "components_"):
+                raise ValueError(f"init: a fitted model must have components_, as NMF has; got {type(given).__name__}.")
             given = given.transform(X), given.components_
         if len(given) != 2:
             raise ValueError(f"init must hold two arrays (H, Z), got {len(given)}.")
@@ -175,6 +214,8 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         for name, F in pair.items():
             if F.shape != expected[name]:
                 raise ValueError(f"init: {name} must have shape {expected[name]}, got {F.shape}.")
+            if F.dtype.kind not in "fiub":
+                raise ValueError(f"init: {name} must hold real numbers, got dtype {F.dtype}; convert it to float.")
             if not np.isfinite(F).all():
                 raise ValueError(f"init: {name} contains NaN or infinity; give finite starting values.")
             if isinstance(self._constraints[name], NonNegative) and (F < 0).any():
@@ -190,15 +231,14 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         """Bring the solution to its canonical scale and set the fitted attributes."""
         norms = self._norms(state.best["Z"])
         Z = np.divide(state.best["Z"], norms, out=np.zeros_like(state.best["Z"]), where=norms > 0)
-        unit = data.scale**2 if self.loss == "frobenius" else data.scale
         self.components_ = np.ascontiguousarray(Z.T)
-        self.objective_history_ = np.array(state.history) * unit
+        self.objective_history_ = np.array(state.history) * self._unit(data)
         self.n_iter_, self.converged_ = state.n_iter, state.converged
         H = state.best["H"] * norms.astype(data.dtype)
         if self.rule == "fast":
             H = self._codes(data, H)
-        error = self._problem(data, self._constraints).value({"H": H, "Z": np.ascontiguousarray(Z)}) * unit
-        self.reconstruction_err_ = float(np.sqrt(2 * error)) if self.loss == "frobenius" else float(error)
+        error = self._problem(data, self._constraints).value({"H": H, "Z": np.ascontiguousarray(Z)})
+        self.reconstruction_err_ = float(np.sqrt(2 * error) if self.loss == "frobenius" else error) * data.scale
         H *= data.dtype.type(data.scale)
         self.layers_ = [Layer(self.components_, self.components_, H)]
         self.clusters_ = Clusters(H, self.random_state)
@@ -250,12 +290,14 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
 
     def _codes(self, data: Matrix, H: np.ndarray) -> np.ndarray:
         """Codes on the fitted components, exact for a squared loss."""
-        problem = self._problem(data, {"H": NonNegative()})
+        constraint = self._constraints["H"]
+        problem = self._problem(data, {"H": constraint})
         factors = {"H": H, "Z": np.ascontiguousarray(self.components_.T, dtype=data.dtype)}
         if self.loss == "frobenius":
             term = problem.term("H", factors)
             # Dependent components have many exact codes: then H must not choose, only the sample and the components.
-            return updates.exact(np.zeros_like(H) if updates.gram_solver(term.gram)[1] else H, term)
+            start = np.zeros_like(H) if updates.gram_solver(term.gram)[1] else H
+            return updates.for_constraint(updates.exact, constraint)(start, term)
         return solve(
             problem,
             factors,
@@ -300,6 +342,7 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         labels : ndarray of shape (n_samples,)
             Cluster of each sample.
         """
+        check_is_fitted(self)
         return self.clusters_.predict(self.transform(X), n_clusters or self.n_clusters or self.n_components)
 
     def predict(self, X) -> np.ndarray:
@@ -315,7 +358,6 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         labels : ndarray of shape (n_samples,)
             Cluster of each sample.
         """
-        check_is_fitted(self)
         return self.cluster(X)
 
     def fit_predict(self, X, y=None) -> np.ndarray:

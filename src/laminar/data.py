@@ -3,7 +3,7 @@
 `wrap(X)` gives an object with two views, itself and its transpose `.T`, that share one interface:
 
 * ``times(R)``: the product ``X @ R``, as a function of a slice of rows, so that nobody needs all of it at once;
-* ``ratio_times(F, M)``: the same for ``(X / (F M^T)) @ M``, what Kullback-Leibler updates need;
+* ``ratio_times(M)``: ``(X / (F M^T)) @ M`` as a function of a slice of rows and of F there, for Kullback-Leibler;
 * ``divergence(F, M)`` and ``sqnorm``.
 
 All of them speak of X in *unit scale*, X divided by its largest magnitude (``scale``), so that nothing over- or
@@ -31,17 +31,22 @@ _CACHED = 1 << 17  # entries of a block that stays in the second-level cache
 def wrap(X) -> Matrix:
     """Wrap a validated array or CSR/CSC matrix."""
     if sp.issparse(X):
-        return Sparse.of(X)
+        return Sparse(X) if X.format == "csr" else Sparse(X.T).T
     X = np.asarray(X)  # a view: drops np.memmap's bookkeeping
     flipped = X.strides[0] < X.strides[1]
     base = X.T if flipped else X
-    return Dense(base, _largest(base), flipped)
+    return Dense(base, _scale(_largest(base), base.dtype), flipped)
 
 
 def _largest(X: np.ndarray) -> float:
-    """Largest magnitude in X; 1 for zeros."""
+    """Largest magnitude in X."""
     rows = threads.blocks(len(X), max(1, _CACHED // max(1, X[:1].size)))
-    return max(threads.each(lambda b: max(float(X[b].max()), -float(X[b].min())), rows), default=0.0) or 1.0
+    return max(threads.each(lambda b: max(float(X[b].max()), -float(X[b].min())), rows), default=0.0)
+
+
+def _scale(largest: float, dtype: np.dtype) -> float:
+    """The unit of the data: their largest magnitude; 1 for zeros, and for numbers too small to divide by."""
+    return largest if largest >= np.finfo(dtype).tiny else 1.0
 
 
 class Matrix:
@@ -83,7 +88,7 @@ class Matrix:
         """Kullback-Leibler divergence of X from ``F @ M.T``."""
         A, B = (M, F) if self.flipped else (F, M)
         total = F.sum(0, dtype=np.float64) @ M.sum(0, dtype=np.float64)
-        return max(0.0, self._cross_entropy(A, B) - self.total + float(total))
+        return max(self._cross_entropy(A, B) - self.total + float(total), 0.0)  # NaN stays NaN
 
 
 class Dense(Matrix):
@@ -141,41 +146,40 @@ class Dense(Matrix):
 
         return sum(threads.each(share, _share(threads.blocks(self.shape[0], 1024))))
 
-    def _ratio(self, b: slice, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """X / (A B^T) on stored rows b; B comes with the scale of X in it."""
-        Y = A[b] @ B.T
+    def ratio_times(self, M: np.ndarray) -> Callable[[slice, np.ndarray], np.ndarray]:
+        """``(X / (F M^T)) @ M`` on rows b, where F is f."""
+        # The model is brought to the units of X, never X to unit scale: it would have to be copied.
+        scaled = M * self.dtype.type(self.scale)
+        step = max(64, _CACHED // 128)
+
+        def by_columns(b: slice, f: np.ndarray) -> np.ndarray:
+            out = np.zeros_like(f)
+            for i in range(0, len(M), step):
+                part = slice(i, i + step)
+                out += self._ratio(self.base[part, b], scaled[part] @ f.T).T @ M[part]
+            return out
+
+        def by_rows(b: slice, f: np.ndarray) -> np.ndarray:
+            out, step = np.empty_like(f), max(64, _CACHED // len(M))
+            for i in range(0, len(f), step):
+                part = slice(i, i + step)
+                np.matmul(self._ratio(self.base[b][part], f[part] @ scaled.T), M, out=out[part])
+            return out
+
+        return by_columns if self.flipped else by_rows
+
+    def _ratio(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """X / Y, over Y."""
         floor = max(_FLOOR * self.scale, float(np.finfo(self.dtype).tiny))
         np.maximum(Y, self.dtype.type(floor), out=Y)
-        return np.divide(self.base[b], Y, out=Y)
-
-    def ratio_times(self, F: np.ndarray, M: np.ndarray) -> Rows:
-        """``(X / (F M^T)) @ M`` by rows."""
-        c = self.dtype.type(self.scale)
-        if not self.flipped:
-            scaled = M * c
-
-            def rows(b: slice) -> np.ndarray:
-                out = np.empty((b.stop - b.start, F.shape[1]), self.dtype)
-                step = max(64, _CACHED // self.base_shape[1])
-                for i in range(b.start, b.stop, step):
-                    part = slice(i, min(i + step, b.stop))
-                    np.matmul(self._ratio(part, F, scaled), M, out=out[i - b.start : part.stop - b.start])
-                return out
-
-            return rows
-
-        scaled = F * c
-        parts = threads.each(
-            lambda bs: sum(self._ratio(b, M, scaled).T @ M[b] for b in bs), _share(self._base_blocks())
-        )
-        return sum(parts).__getitem__
+        return np.divide(X, Y, out=Y)
 
     def _cross_entropy(self, A: np.ndarray, B: np.ndarray) -> float:
         """Sum of x log(x / y) in unit scale, y = A B^T."""
         scaled, s = B * self.dtype.type(self.scale), 1 / self.scale
 
         def block(b: slice) -> float:
-            ratio = self._ratio(b, A, scaled)
+            ratio = self._ratio(self.base[b], A[b] @ scaled.T)
             log = np.log(ratio, out=np.zeros_like(ratio), where=ratio > 0)
             return float(np.einsum("ij,ij->", log, np.multiply(self.base[b], s, dtype=np.float64)))
 
@@ -183,86 +187,63 @@ class Dense(Matrix):
 
 
 class Sparse(Matrix):
-    """Compressed rows of X (CSR) or of its transpose (CSC)."""
+    """Compressed rows. The transpose is compressed once more, so that both sides have their rows at hand."""
 
-    def __init__(self, parts: tuple, base_shape: tuple[int, int], scale: float, flipped: bool):
-        self.indptr, self.indices, self.values = parts
-        self.base_shape, self.scale, self.flipped = base_shape, scale, flipped
-        self.dtype, self.stored = self.values.dtype, self.values.size
+    flipped = False
 
-    @classmethod
-    def of(cls, X) -> Sparse:
-        """Share the arrays of a scipy matrix; only one with duplicate entries is copied, to sum them."""
-        if not X.has_canonical_format:
+    def __init__(self, X, scale: float | None = None):
+        if not X.has_canonical_format:  # duplicates: the one case in which X is copied, to sum them
             X = X.copy()
             X.sum_duplicates()
-        flipped = X.format == "csc"
-        shape = X.shape[::-1] if flipped else X.shape
-        scale = max(float(X.data.max(initial=0.0)), -float(X.data.min(initial=0.0))) or 1.0
-        return cls((X.indptr, X.indices, X.data), shape, scale, flipped)
+        self.X, self.base_shape, self.dtype, self.stored = X, X.shape, X.dtype, X.nnz
+        self.scale = scale or max(float(X.data.max(initial=0.0)), -float(X.data.min(initial=0.0))) or 1.0
+        self._unit = self.dtype.type(1 / self.scale)
+        self._parts = X.indptr, X.indices, X.data
 
-    @property
-    def _parts(self) -> tuple:
-        return self.indptr, self.indices, self.values
-
-    @property
-    def _unit(self):
-        return self.dtype.type(1 / self.scale)
+    @cached_property
+    def T(self) -> Sparse:
+        """The transpose."""
+        twin = Sparse(self.X.T.tocsr(), self.scale)
+        twin.__dict__["T"] = self
+        return twin
 
     @cached_property
     def sqnorm(self) -> float:
         """Squared Frobenius norm, in unit scale."""
-        x = np.multiply(self.values, self._unit, dtype=np.float64)
+        x = np.multiply(self.X.data, self._unit, dtype=np.float64)
         return float(x @ x)
 
     @cached_property
     def total(self) -> float:
         """Sum of the entries, in unit scale."""
-        return float(np.multiply(self.values, self._unit, dtype=np.float64).sum())
+        return float(np.multiply(self.X.data, self._unit, dtype=np.float64).sum())
 
     def times(self, R: np.ndarray) -> Rows:
         """``X @ R`` by rows."""
         R = np.ascontiguousarray(R)
-        if self.flipped:
-            return self._accumulate(kernels.sparse_scatter, (R,), R.shape[1], (self._unit,))
 
         def rows(b: slice) -> np.ndarray:
             out = np.empty((b.stop - b.start, R.shape[1]), self.dtype)
-            kernels.sparse_gather(*self._parts, R, out, b.start, self._unit)
+            kernels.sparse_times(*self._parts, R, out, b.start, self._unit)
             return out
 
         return rows
 
-    def ratio_times(self, F: np.ndarray, M: np.ndarray) -> Rows:
-        """``(X / (F M^T)) @ M`` by rows."""
-        last = self._unit, self.dtype.type(_FLOOR)
-        if self.flipped:
-            return self._accumulate(kernels.kl_scatter, (F, M), F.shape[1], last)
+    def ratio_times(self, M: np.ndarray) -> Callable[[slice, np.ndarray], np.ndarray]:
+        """``(X / (F M^T)) @ M`` on rows b, where F is f."""
 
-        def rows(b: slice) -> np.ndarray:
-            out = np.empty((b.stop - b.start, F.shape[1]), self.dtype)
-            kernels.kl_gather(*self._parts, F[b], M, out, b.start, *last)
+        def rows(b: slice, f: np.ndarray) -> np.ndarray:
+            out = np.empty_like(f)
+            kernels.kl_times(*self._parts, f, M, out, b.start, self._unit, self.dtype.type(_FLOOR))
             return out
 
         return rows
-
-    def _accumulate(self, kernel: Callable, factors: tuple, k: int, last: tuple) -> Rows:
-        """Run a scattering kernel on the stored rows, one buffer a thread, and sum the buffers."""
-
-        def part(rows: slice) -> np.ndarray:
-            out = np.zeros((self.base_shape[1], k), self.dtype)
-            kernel(*self._parts, *factors, out, rows.start, rows.stop, *last)
-            return out
-
-        n = self.base_shape[0]
-        return sum(threads.each(part, threads.blocks(n, -(-n // threads.n_threads())))).__getitem__
 
     def _cross_entropy(self, A: np.ndarray, B: np.ndarray) -> float:
         """Sum of x log(x / y) over the stored entries, in unit scale, y = A B^T."""
         last = self._unit, self.dtype.type(_FLOOR)
         parts = threads.each(
-            lambda b: kernels.kl_value(*self._parts, A, B, b.start, b.stop, *last),
-            threads.blocks(self.base_shape[0], 4096),
+            lambda b: kernels.kl_value(*self._parts, A[b], B, b.start, *last), threads.blocks(len(A), 1024)
         )
         return sum(parts)
 

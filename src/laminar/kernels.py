@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-_compile = njit(nogil=True, fastmath=True, cache=True)
+# numpy's error model: a test for zero before every division would keep loops from being vectorised.
+_compile = njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
 
 
 @_compile
@@ -65,7 +66,7 @@ def hals(H, B, G, max_sweeps, shrink):
     """Lower ``1/2 <H G, H> - <B, H>`` over ``H >= 0`` in place, by coordinate descent on cache-sized tiles of rows.
 
     A tile is swept until a sweep moves it less than ``shrink`` times what the first one did, or ``max_sweeps`` times.
-    Components with ``G_aa = 0`` are left alone.
+    Components with ``G_aa = 0``, or too small to divide by, are left alone.
     """
     n, k = H.shape
     k4 = (k + 3) // 4 * 4
@@ -73,7 +74,7 @@ def hals(H, B, G, max_sweeps, shrink):
     P = _pad(G, k4)
     step = np.zeros(k4, H.dtype)
     for a in range(k):
-        if P[a, a] > 0:
+        if P[a, a] > np.finfo(P.dtype).tiny:
             step[a] = 1 / P[a, a]
     Ht, Bt = np.zeros((k4, tile), H.dtype), np.zeros((k4, tile), H.dtype)
     g = np.empty((4, tile), H.dtype)
@@ -93,10 +94,10 @@ def hals(H, B, G, max_sweeps, shrink):
 
 @_compile
 def _solve_passive(G, b, passive, L, x):
-    """Solve G_PP x_P = b_P by Cholesky; a component that depends on earlier ones is dropped from P."""
+    """Solve G_PP x_P = b_P by Cholesky; components that depend on earlier ones leave P (then returns False)."""
     k = b.shape[0]
     idx = np.empty(k, np.int64)
-    s = 0
+    s, independent = 0, True
     for j in range(k):
         x[j] = 0.0
         if not passive[j]:
@@ -110,7 +111,7 @@ def _solve_passive(G, b, passive, L, x):
         for r in range(s):
             pivot -= L[s, r] * L[s, r]
         if pivot <= 1e-13 * G[j, j]:
-            passive[j] = False
+            passive[j], independent = False, independent and G[j, j] == 0.0
             continue
         L[s, s] = np.sqrt(pivot)
         idx[s] = j
@@ -125,6 +126,7 @@ def _solve_passive(G, b, passive, L, x):
         for r in range(c + 1, s):
             v -= L[r, c] * x[idx[r]]
         x[idx[c]] = v / L[c, c]
+    return independent
 
 
 @_compile
@@ -156,11 +158,49 @@ def _flip(G, b, x, passive, tol, wrong):
 
 
 @_compile
+def _enter(G, b, passive, tol, L, x, barred):
+    """Lawson and Hanson's active set, from zero: components enter one at a time, so that every step goes down."""
+    k = b.shape[0]
+    h = np.zeros(k)
+    passive[:], barred[:] = False, False
+    for _ in range(5 * k + 20):
+        new, steepest = -1, tol
+        for j in range(k):
+            if not (passive[j] or barred[j]):
+                y = b[j]
+                for i in range(k):
+                    y -= G[j, i] * h[i]
+                if y > steepest and G[j, j] > 0.0:
+                    new, steepest = j, y
+        if new < 0:
+            break
+        passive[new] = True
+        _solve_passive(G, b, passive, L, x)
+        if x[new] <= 0.0:  # the slope was rounding: the others span this component
+            passive[new], barred[new] = False, True
+            continue
+        barred[:] = False
+        alpha = 0.0
+        while alpha < 1.0:  # as far towards x as no component turns negative; those that stop it leave
+            alpha, stop = 1.0, -1
+            for j in range(k):
+                if passive[j] and x[j] <= 0.0 and h[j] <= alpha * (h[j] - x[j]):
+                    alpha, stop = (h[j] / (h[j] - x[j]) if h[j] > 0.0 else 0.0), j
+            for j in range(k):
+                h[j] = max(h[j] + alpha * (x[j] - h[j]), 0.0)
+            if stop >= 0:
+                h[stop], passive[stop], alpha = 0.0, False, 0.0
+                _solve_passive(G, b, passive, L, x)
+    x[:] = h
+
+
+@_compile
 def nnls(H, B, G):
     """Solve ``min_{h >= 0} 1/2 h G h - b h`` exactly for each row, in place, from the support H already has.
 
     Block principal pivoting (Kim and Park): components on the wrong side change sides together, one at a time once
-    that stops helping. Rows it cannot improve (rank-deficient G) keep what they had. Everything is float64 inside.
+    that stops helping. Rows it cannot solve (rank-deficient G) are left to `_enter`; a row that does not improve keeps
+    what it had. Everything is float64 inside.
     """
     n, k = H.shape
     L, x, b = np.empty((k, k)), np.empty(k), np.empty(k)
@@ -172,9 +212,10 @@ def nnls(H, B, G):
             b[j], start[j] = B[i, j], H[i, j]
             passive[j] = start[j] > 0.0
             tol = max(tol, 1e-12 * abs(b[j]))
-        fewest, patience = k + 1, 3
+        fewest, patience, count = k + 1, 3, -1
         for _ in range(5 * k + 20):
-            _solve_passive(G, b, passive, L, x)
+            if not _solve_passive(G, b, passive, L, x):
+                break
             count = _flip(G, b, x, passive, tol, wrong)
             if count == 0:
                 break
@@ -187,6 +228,8 @@ def nnls(H, B, G):
                     passive[j] = not passive[j]
                     if patience < 0:
                         break
+        if count != 0:
+            _enter(G, b, passive, tol, L, x, wrong)
         for j in range(k):
             x[j] = max(x[j], 0.0)
         if _value(G, b, x) <= _value(G, b, start):
@@ -195,66 +238,70 @@ def nnls(H, B, G):
 
 
 @_compile
-def sparse_gather(indptr, indices, data, R, out, start, scale):
+def sparse_times(indptr, indices, data, R, out, start, scale):
     """out[i] = scale * sum_j x_ij R[j] for the compressed rows start .. start + len(out)."""
     for i in range(out.shape[0]):
-        out[i] = 0
+        for a in range(R.shape[1]):
+            out[i, a] = 0
         for t in range(indptr[start + i], indptr[start + i + 1]):
-            x, r = scale * data[t], R[indices[t]]
+            x, j = scale * data[t], indices[t]
             for a in range(R.shape[1]):
-                out[i, a] += x * r[a]
+                out[i, a] += x * R[j, a]
 
 
 @_compile
-def sparse_scatter(indptr, indices, data, L, out, start, stop, scale):
-    """out[j] += scale * sum_i x_ij L[i] over the compressed rows start .. stop."""
-    for i in range(start, stop):
-        for t in range(indptr[i], indptr[i + 1]):
-            x, o = scale * data[t], out[indices[t]]
-            for a in range(L.shape[1]):
-                o[a] += x * L[i, a]
+def _gather(indices, M, begin, m, tile):
+    """Copy the rows of M that a compressed row touches into a tile padded with zeros."""
+    for t in range(m):
+        j = indices[begin + t]
+        for a in range(M.shape[1]):
+            tile[t, a] = M[j, a]
 
 
 @_compile
-def _ratio(x, f, m, floor):
-    """X / max(<f, m>, floor)."""
-    y = f[0] * m[0]
+def _longest(indptr, start, n):
+    longest = 1
+    for i in range(start, start + n):
+        longest = max(longest, indptr[i + 1] - indptr[i])
+    return longest
+
+
+@_compile
+def _dot(f, row):
+    y = f[0] * row[0]
     for a in range(1, f.shape[0]):
-        y += f[a] * m[a]
-    return x / max(y, floor)
+        y += f[a] * row[a]
+    return y
 
 
 @_compile
-def kl_gather(indptr, indices, data, F, M, out, start, scale, floor):
-    """out[i] = sum_j x_ij / y_ij M[j] with y = F M^T on the pattern; F and out hold the rows from start on."""
-    for i in range(F.shape[0]):
-        out[i] = 0
-        for t in range(indptr[start + i], indptr[start + i + 1]):
-            m = M[indices[t]]
-            r = _ratio(scale * data[t], F[i], m, floor)
-            for a in range(F.shape[1]):
-                out[i, a] += r * m[a]
+def kl_times(indptr, indices, data, F, M, out, start, scale, floor):
+    """out[i] = sum_j x_ij / y_ij M[j], y = F M^T on the pattern; F and out hold the compressed rows from start on."""
+    n, k = F.shape
+    k8 = (k + 7) // 8 * 8
+    f, o = np.zeros(k8, F.dtype), np.zeros(k8, F.dtype)
+    tile = np.zeros((_longest(indptr, start, n), k8), F.dtype)
+    for i in range(n):
+        begin = indptr[start + i]
+        m = indptr[start + i + 1] - begin
+        _gather(indices, M, begin, m, tile)
+        for a in range(k):
+            f[a], o[a] = F[i, a], 0
+        for t in range(m):
+            r = scale * data[begin + t] / max(_dot(f, tile[t]), floor)
+            for a in range(k8):
+                o[a] += r * tile[t, a]
+        for a in range(k):
+            out[i, a] = o[a]
 
 
 @_compile
-def kl_scatter(indptr, indices, data, F, M, out, start, stop, scale, floor):
-    """out[j] += sum_i x_ij / y_ij M[i], y_ij = <M[i], F[j]>: `kl_gather` for the other factor."""
-    for i in range(start, stop):
-        m = M[i]
-        for t in range(indptr[i], indptr[i + 1]):
-            o = out[indices[t]]
-            r = _ratio(scale * data[t], F[indices[t]], m, floor)
-            for a in range(m.shape[0]):
-                o[a] += r * m[a]
-
-
-@_compile
-def kl_value(indptr, indices, data, F, M, start, stop, scale, floor):
-    """Sum of x log(x / y) over the stored entries of the compressed rows start .. stop."""
+def kl_value(indptr, indices, data, F, M, start, scale, floor):
+    """Sum of x log(x / y) over the stored entries of the compressed rows start .. start + len(F)."""
     total = 0.0
-    for i in range(start, stop):
-        for t in range(indptr[i], indptr[i + 1]):
+    for i in range(F.shape[0]):
+        for t in range(indptr[start + i], indptr[start + i + 1]):
             x = scale * data[t]
             if x > 0:
-                total += x * np.log(_ratio(x, F[i], M[indices[t]], floor))
+                total += x * np.log(x / max(_dot(F[i], M[indices[t]]), floor))
     return total

@@ -105,22 +105,28 @@ def _leap(state: State, name: str, new: np.ndarray, constraint) -> np.ndarray:
         return new
     # The old result is overwritten unless it is part of the best pair: no third copy of a tall factor.
     out = np.empty_like(old) if old is state.best[name] else old
-    beta = old.dtype.type(state.momentum.beta)
+    beta, blocks = old.dtype.type(state.momentum.beta), threads.blocks(len(new), 4096)
+    # A leap must not change the length of a component: the other factor would answer in kind, and for beta above 1/2
+    # the two outbid each other until they overflow, at no cost in the objective.
+    along = sum(threads.each(lambda b: np.einsum("ij,ij->j", new[b], old[b]), blocks))
+    length = sum(threads.each(lambda b: np.einsum("ij,ij->j", old[b], old[b]), blocks))
+    ratio = np.divide(along, length, out=np.zeros_like(length), where=length > 0)
 
     def work(b: slice) -> None:
-        np.subtract(new[b], old[b], out=out[b])
-        out[b] *= beta
-        out[b] += new[b]
-        constraint.project(out[b])
+        step = np.multiply(old[b], -ratio, out=out[b])
+        step += new[b]
+        step *= beta
+        constraint.restrain(step, new[b])
+        step += new[b]
 
-    threads.each(work, threads.blocks(len(new), 4096))
+    threads.each(work, blocks)
     return out
 
 
 def _accept(problem: Problem, state: State, value: float, trial: dict) -> bool:
     """Keep a sweep that did not raise the objective; else go back to the best pair and leap less."""
     if state.momentum is not None and state.history:
-        if value > state.history[-1] + problem.noise:
+        if not value <= state.history[-1] + problem.noise:  # a leap so far that the value is NaN counts as well
             state.factors, state.plain = dict(state.best), {}
             state.momentum.shrink()
             return False
@@ -134,5 +140,5 @@ def _test(problem: Problem, state: State, value: float, residual: float, tol: fl
     before = state.history[-1] if state.history else np.inf
     state.history.append(value)
     quiet = before - value <= max(tol * value, problem.noise)
-    state.converged = quiet and state.quiet and residual <= np.sqrt(tol)
+    state.converged = tol > 0 and quiet and state.quiet and residual <= np.sqrt(tol)
     state.quiet = quiet

@@ -63,7 +63,7 @@ class Quad:
             f, B = F[b].astype(np.float64), self.linear(b)
             return float(np.vdot(f @ G, f) / 2 - np.vdot(B.astype(np.float64, copy=False), f))
 
-        return max(0.0, sum(threads.each(block, self.blocks)) + self.constant / 2)
+        return max(sum(threads.each(block, self.blocks)) + self.constant / 2, 0.0)  # NaN stays NaN
 
     def grad(self, b: slice, f: np.ndarray) -> np.ndarray:
         """Gradient on rows b, where F is f."""
@@ -80,7 +80,7 @@ class Quad:
     def residual(self, F: np.ndarray, constraint) -> float:
         """Length of the steps coordinate descent would still take, relative to the data: 0 at a KKT point."""
         d = np.diag(self.gram).astype(np.float64)
-        scale = np.divide(1, d, out=np.zeros_like(d), where=d > 0)
+        scale = np.divide(1, d, out=np.zeros_like(d), where=d > np.finfo(np.float64).tiny)
 
         def block(b: slice) -> float:
             step = constraint.step(F[b], self.grad(b, F[b]) * scale)
@@ -89,34 +89,34 @@ class Quad:
         return float(np.sqrt(sum(threads.each(block, self.blocks)) / (self.constant or 1.0)))
 
 
-@dataclass(frozen=True)
 class KL:
     """Kullback-Leibler divergence of X from ``F other^T``, evaluated only where X is not zero."""
 
-    data: Matrix
-    other: np.ndarray
-
-    @property
-    def blocks(self) -> list[slice]:
-        """The rows, cut for the threads and the cache."""
-        return self.data.blocks(self.other.shape[1])
-
-    def at(self, F: np.ndarray):
-        """Return ``split`` at F: a function of rows."""
-        total = self.other.sum(0, dtype=np.float64).astype(F.dtype)
-        ratio = self.data.ratio_times(F, self.other)
-        return lambda b: (np.broadcast_to(total, (b.stop - b.start, len(total))), ratio(b))
+    def __init__(self, data: Matrix, other: np.ndarray):
+        self.data, self.other = data, other
+        self.blocks = data.blocks(other.shape[1])
+        self._total = other.sum(0, dtype=np.float64).astype(other.dtype)
+        self._ratio_times = data.ratio_times(other)
 
     def value(self, F: np.ndarray) -> float:
         """Return the divergence."""
         return self.data.divergence(F, self.other)
 
+    def grad(self, b: slice, f: np.ndarray) -> np.ndarray:
+        """Gradient on rows b, where F is f."""
+        plus, minus = self.split(b, f)
+        return plus - minus
+
+    def split(self, b: slice, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The gradient as a difference of two non-negative parts; the first is the same for all rows."""
+        return self._total, self._ratio_times(b, f)
+
     def residual(self, F: np.ndarray, constraint) -> float:
         """Mass the multiplicative rule would still move, relative to the mass of the data."""
-        split, typical = self.at(F), F.mean(0)
+        typical = F.mean(0)
 
         def block(b: slice) -> float:
-            plus, minus = split(b)
+            plus, minus = self.split(b, F[b])
             relative = 1 - minus / np.maximum(plus, np.finfo(F.dtype).tiny)
             return float(np.abs(constraint.step(F[b], np.maximum(F[b], typical) * relative) * plus).sum())
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
 from itertools import pairwise
+from threading import Lock
 
 from threadpoolctl import ThreadpoolController
 
@@ -32,8 +33,14 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=max(1, (os.cpu_count() or 1) - 1), thread_name_prefix="laminar")
 
 
-# A forked child inherits the pool object but not its threads: it would wait for ever.
-os.register_at_fork(after_in_child=_pool.cache_clear)
+_taking_over = Lock()
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+    # A forked child inherits the pool object but not its threads: it would wait for ever.
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+    os.register_at_fork(
+        before=_taking_over.acquire, after_in_parent=_taking_over.release, after_in_child=_taking_over.release
+    )
 
 
 @contextmanager
@@ -42,9 +49,12 @@ def own_threads() -> Iterator[int]:
     if _width.get() > 1:  # nested: already ours
         yield _width.get()
         return
-    blas = _controller().select(user_api="blas")
-    width = max((lib["num_threads"] for lib in blas.info()), default=1)
-    with blas.limit(limits=1):
+    with _taking_over:
+        blas = _controller().select(user_api="blas")
+        width = max((lib["num_threads"] for lib in blas.info()), default=1)
+        # One thread already: a fit next to this one may have seen to that, and alone knows what to go back to.
+        limit = blas.limit(limits=1) if width > 1 else nullcontext()
+    with limit:
         token = _width.set(max(1, width))
         try:
             yield width

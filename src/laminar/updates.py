@@ -48,11 +48,10 @@ def exact(F: np.ndarray, term: Quad, constraint=None) -> np.ndarray:
 
 def multiplicative(F: np.ndarray, term: Quad | KL, constraint=None, *, eta: float = 1.0) -> np.ndarray:
     """The papers' rule ``F * (minus / plus)^eta``; never raises the objective for 0 < eta <= 1."""
-    split = term.at(F) if isinstance(term, KL) else None
 
     def block(b: slice, f: np.ndarray) -> None:
-        plus, minus = split(b) if split else term.split(b, f)
-        ratio = minus / np.maximum(plus, _tiny(plus))
+        plus, minus = term.split(b, f)
+        ratio = np.divide(minus, np.maximum(plus, _tiny(plus)), out=minus)
         f *= ratio if eta == 1 else ratio**eta
 
     return _by_rows(block, F, term)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scipy.sparse import issparse
 from sklearn.utils._param_validation import StrOptions
 
 from ..base import Factorizer
@@ -98,21 +99,24 @@ class NMF(Factorizer):
         random_state=None,
         verbose=0,
     ):
-        self.n_components = n_components
+        super().__init__(
+            n_components,
+            solver=solver,
+            init=init,
+            max_iter=max_iter,
+            tol=tol,
+            eta=eta,
+            rule=rule,
+            n_clusters=n_clusters,
+            callback=callback,
+            random_state=random_state,
+            verbose=verbose,
+        )
         self.loss = loss
-        self.solver = solver
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.eta = eta
-        self.rule = rule
-        self.n_clusters = n_clusters
-        self.callback = callback
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _check_data(self, X) -> None:
-        smallest = X.min()
+        # scipy would sum duplicate entries in the caller's own matrix to find the smallest.
+        smallest = (X.copy() if issparse(X) and not X.has_canonical_format else X).min()
         if smallest < 0:
             raise ValueError(
                 f"Negative values in data passed to NMF: the smallest entry of X is {smallest:.3g}. "

@@ -80,32 +80,5 @@ class SemiNMF(Factorizer):
     _constraints: dict = {"H": NonNegative(), "Z": Free()}
     _published_eta = 0.5
 
-    def __init__(
-        self,
-        n_components=10,
-        *,
-        solver="auto",
-        init="auto",
-        max_iter=500,
-        tol=1e-5,
-        eta=None,
-        rule="fast",
-        n_clusters=None,
-        callback=None,
-        random_state=None,
-        verbose=0,
-    ):
-        self.n_components = n_components
-        self.solver = solver
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.eta = eta
-        self.rule = rule
-        self.n_clusters = n_clusters
-        self.callback = callback
-        self.random_state = random_state
-        self.verbose = verbose
-
     def _auto_init(self, data: Matrix) -> str:
         return "kmeans" if self.rule == "published" else "lp"

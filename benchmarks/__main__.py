@@ -1,0 +1,42 @@
+"""Run the benchmarks: ``python -m benchmarks [semi nmf kl kernels scaling quality]``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from .harness import show
+from .kernels import rows_kernels
+from .models import rows_kl, rows_nmf, rows_semi
+from .quality import rows_quality
+from .scaling import rows_scaling
+
+SECTIONS = {
+    "kernels": rows_kernels,
+    "semi": rows_semi,
+    "nmf": rows_nmf,
+    "kl": rows_kl,
+    "scaling": rows_scaling,
+    "quality": rows_quality,
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], help="which tables; all by default")
+    wanted = parser.parse_args().sections or list(SECTIONS)
+    rows = []
+    for name in wanted:
+        began = time.perf_counter()
+        print(f"{name} ...", end=" ", flush=True, file=sys.stderr)
+        rows += SECTIONS[name]()
+        print(f"{time.perf_counter() - began:.0f} s", file=sys.stderr)
+    show(rows)
+    missed = sum(row.verdict == "MISSED" for row in rows)
+    print(f"{missed} of {sum(row.target is not None for row in rows)} requirements missed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

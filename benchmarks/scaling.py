@@ -1,0 +1,48 @@
+"""Cost against the number of samples, in time and in memory."""
+
+from __future__ import annotations
+
+import tracemalloc
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from laminar import NMF, SemiNMF
+
+from . import sets
+from .harness import Row, seconds
+
+P, K, SWEEPS = 256, 32, 10
+
+
+def _fit(model, X, n: int):
+    rng = np.random.default_rng(0)
+    start = (rng.random((n, K)), rng.random((K, P)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model(K, init=start, max_iter=SWEEPS, tol=0).fit(X)
+
+
+def rows_scaling() -> list[Row]:
+    X = sets.tall(320_000, P, K)
+    found = []
+    for model in (SemiNMF, NMF):
+        ratios, note = [], ""
+        for _ in range(5):
+            small, _ = seconds(lambda: [_fit(model, X[:10_000], 10_000) for _ in range(8)])
+            large, _ = seconds(lambda: _fit(model, X, 320_000))
+            ratios.append((large / 320_000) / (small / 80_000))
+            note = f"{1e6 * large / 320_000 / SWEEPS:.2f} us a sample and sweep"
+        work = f"{model.__name__} time a sample, n = 320 000 against 10 000"
+        found.append(Row(work, "itself", float(np.median(ratios)), 1.3, note, at_most=True))
+    for model in (SemiNMF, NMF):
+        tracemalloc.start()
+        fitted = _fit(model, X, len(X))
+        held, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        factors = fitted.layers_[0].representation.nbytes + fitted.components_.nbytes
+        copies = (peak - factors) / (len(X) * K * X.itemsize)
+        work = f"{model.__name__} peak memory beyond X and the factors, n = 320 000"
+        found.append(Row(work, "n x k floats", copies, 2.0, f"peak {peak / 1e6:.0f} MB", at_most=True))
+    return found

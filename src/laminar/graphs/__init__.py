@@ -1,0 +1,52 @@
+"""Graphs over the samples, kept as linear operators: no n x n dense matrix is ever formed.
+
+A *specification* says which samples to link and is made of plain parameters::
+
+    KNN(5) + 0.5 * Chain()
+
+Its ``build(X, y, groups)`` gives a :class:`GraphOperator` for these samples: the symmetric, non-negative edge
+weights ``W`` with a zero diagonal, the degrees ``d = W 1`` and the Laplacian ``L = diag(d) - W``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from .labelled import LabelledKNN, Labels
+from .neighbours import KNN
+from .operators import GraphOperator
+from .specs import Chain, Graph, Precomputed, Sum
+
+__all__ = ["KNN", "Chain", "Graph", "GraphOperator", "LabelledKNN", "Labels", "Precomputed", "Sum", "as_graph"]
+
+_NAMED = {"knn": KNN, "labels": Labels, "chain": Chain}
+
+
+def as_graph(graph: str | Graph | sp.sparray | sp.spmatrix | np.ndarray | None) -> Graph | None:
+    """Turn the ``graph`` parameter of a model into a specification.
+
+    Parameters
+    ----------
+    graph : {"knn", "labels", "chain"}, Graph, sparse matrix, ndarray or None
+        A name stands for that graph with its default parameters, a matrix for :class:`Precomputed`.
+
+    Returns
+    -------
+    Graph or None
+
+    Examples
+    --------
+    >>> as_graph("chain")
+    Chain()
+    """
+    if graph is None or isinstance(graph, Graph):
+        return graph
+    if sp.issparse(graph) or isinstance(graph, np.ndarray):
+        return Precomputed(graph)
+    if isinstance(graph, str) and graph in _NAMED:
+        return _NAMED[graph]()
+    raise ValueError(
+        "graph must be 'knn', 'labels', 'chain', a sparse matrix, None, or made from laminar.graphs as in "
+        f"KNN(5) + 0.5 * Chain(); got {graph!r}."
+    )

@@ -1,0 +1,151 @@
+"""Graphs that read labels, all or some of them known."""
+
+# ruff: noqa: D102 -- every build is the one of Graph
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils import check_array
+
+from ..labels import Attribute, read_labels
+from .neighbours import KNN
+from .operators import BlockOperator, ClassOperator, Gram, SparseOperator, SumOperator
+from .specs import Graph, check_choice, check_positive, count_samples
+
+
+@dataclass(frozen=True)
+class Labels(Graph):
+    """Link the samples of one class; a sample of unknown class is linked to none.
+
+    Parameters
+    ----------
+    weight : {"binary", "rbf", "dot"}
+        1; ``exp(-distance^2 / (2 bandwidth^2))``; or the inner product of the samples, which must be >= 0.
+    normalize : {None, "class"}
+        "class" divides the weights by the size of the class, so that large classes weigh no more than small
+        ones; binary weights then measure the within-class scatter.
+    bandwidth : float, optional
+        Of the rbf weights. By default the median distance over pairs of one class.
+    attribute : int or str, optional
+        Which column of y to read, by position or name; by default all, as the sum of their graphs.
+
+    Examples
+    --------
+    >>> X = np.zeros((4, 1))
+    >>> Labels().build(X, y=["a", "b", "a", None]).tocsr().toarray()
+    array([[0., 0., 1., 0.],
+           [0., 0., 0., 0.],
+           [1., 0., 0., 0.],
+           [0., 0., 0., 0.]])
+    """
+
+    weight: Literal["binary", "rbf", "dot"] = "binary"
+    normalize: Literal["class"] | None = None
+    bandwidth: float | None = None
+    attribute: int | str | None = None
+
+    def __post_init__(self):
+        check_choice("weight", self.weight, ("binary", "rbf", "dot"))
+        check_choice("normalize", self.normalize, (None, "class"))
+        check_positive("bandwidth", self.bandwidth)
+
+    def build(self, X, y=None, groups=None):
+        if y is None:
+            raise ValueError("a graph of labels needs y; pass y to fit, with -1 where the class is unknown.")
+        parts = [self._link(X, a) for a in _attributes(y, count_samples(X), self.attribute)]
+        return parts[0] if len(parts) == 1 else SumOperator([(1.0, part) for part in parts])
+
+    def _link(self, X, attribute):
+        if self.weight == "binary":
+            return ClassOperator(attribute, self.normalize)
+        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        classes = [np.flatnonzero(attribute.codes == code) for code in range(len(attribute.classes))]
+        classes = [rows for rows in classes if len(rows) > 1]
+        make = self._rbf_blocks if self.weight == "rbf" else self._dot_blocks
+        return BlockOperator(X.shape[0], list(zip(classes, make(X, classes), strict=True)))
+
+    def _rbf_blocks(self, X, classes):
+        squares = [euclidean_distances(X[rows], squared=True) for rows in classes]
+        bandwidth = self.bandwidth or _median_distance(squares)
+        blocks = [np.exp(-square / (2 * bandwidth**2)) for square in squares]
+        for block in blocks:
+            np.fill_diagonal(block, 0)
+        return [block / len(block) if self.normalize else block for block in blocks]
+
+    def _dot_blocks(self, X, classes):
+        if X.min() < 0:
+            raise ValueError(
+                f"Labels(weight='dot') needs X >= 0, but its minimum is {X.min():.3g}: weights could be "
+                "negative. Use weight='rbf' or 'binary', or shift or clip X."
+            )
+        return [Gram(X[rows] / (len(rows) ** 0.5 if self.normalize else 1)) for rows in classes]
+
+
+@dataclass(frozen=True)
+class LabelledKNN(KNN):
+    """Nearest neighbours where a label is missing, labels where both are known (semi-supervised GNMF).
+
+    Samples of one known class are all linked, samples of different known classes never, and all other
+    pairs as by :class:`KNN`. Without y every label is unknown.
+
+    Parameters
+    ----------
+    n_neighbors, weight, symmetrize, bandwidth
+        As for :class:`KNN`.
+    label_weight : float
+        Weight between two samples of one known class.
+    attribute : int or str, optional
+        Which column of y to read, by position or name; needed when y has several.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [3.0], [10.0]])
+    >>> LabelledKNN(1).build(X, y=["a", "b", None, "a"]).tocsr().toarray()
+    array([[0., 0., 0., 1.],
+           [0., 0., 1., 0.],
+           [0., 1., 0., 1.],
+           [1., 0., 1., 0.]])
+    """
+
+    label_weight: float = 1.0
+    attribute: int | str | None = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        check_positive("label_weight", self.label_weight)
+
+    def build(self, X, y=None, groups=None):
+        near = super().build(X)
+        attributes = () if y is None else _attributes(y, len(near.degree), self.attribute)
+        if not attributes:
+            return near
+        if len(attributes) > 1:
+            raise ValueError(
+                f"y has {len(attributes)} attributes and LabelledKNN reads one; choose it with attribute=."
+            )
+        (attribute,) = attributes
+        edges = near.tocsr().tocoo()
+        edges.data[attribute.known[edges.row] & attribute.known[edges.col]] = 0
+        by_label = ClassOperator(attribute, normalize=None)
+        return SumOperator([(1.0, SparseOperator(edges.tocsr())), (self.label_weight, by_label)])
+
+
+def _attributes(y: ArrayLike, n_samples: int, which: int | str | None) -> tuple[Attribute, ...]:
+    attributes = read_labels(y, n_samples)
+    if which is None:
+        return attributes
+    chosen = tuple(a for i, a in enumerate(attributes) if which in (i, a.name))
+    if len(chosen) != 1:
+        names = [i if a.name is None else a.name for i, a in enumerate(attributes)]
+        raise ValueError(f"attribute={which!r} must name one column of y; its columns are {names}.")
+    return chosen
+
+
+def _median_distance(squares: list[np.ndarray]) -> float:
+    pairs = [np.sqrt(square[np.triu_indices(len(square), 1)]) for square in squares]
+    return float(np.median(np.concatenate(pairs or [[1.0]]))) or 1.0

@@ -1,0 +1,237 @@
+"""What a graph over the samples does to a factor: products by its weights and its Laplacian, never a dense n x n."""
+
+# ruff: noqa: D102 -- what the methods mean is said once, on GraphOperator
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..labels import Attribute
+
+
+class GraphOperator(ABC):
+    """The weights, degrees and Laplacian of a graph, applied to a factor with a row (or an entry) per sample.
+
+    A float32 argument gives a float32 result; any other gives float64.
+
+    Attributes
+    ----------
+    degree : ndarray of shape (n_samples,)
+        Sum of the edge weights of each sample; self-loops do not count. Always float64.
+
+    Examples
+    --------
+    >>> from laminar.graphs import Chain
+    >>> H = np.array([[1.0], [2.0], [4.0]])
+    >>> chain = Chain().build(H)
+    >>> chain.dot(H).ravel(), chain.degree
+    (array([2., 5., 2.]), array([1., 2., 1.]))
+    >>> chain.laplacian(H).ravel(), chain.quad(H)
+    (array([-1., -1.,  2.]), 5.0)
+    """
+
+    degree: np.ndarray
+
+    @abstractmethod
+    def dot(self, H: np.ndarray) -> np.ndarray:
+        """``W H``."""
+
+    @abstractmethod
+    def tocsr(self) -> sp.csr_array:
+        """``W`` as a sparse matrix; a label graph then takes the square of each class's size."""
+
+    def laplacian(self, H: np.ndarray) -> np.ndarray:
+        """``L H``."""
+        H = _as_float(H)
+        return _scale_rows(self.degree, H) - self.dot(H)
+
+    def quad_columns(self, H: np.ndarray) -> np.ndarray:
+        """``h^T L h`` for every column h of H, at least 0."""
+        H = _as_float(H)
+        # L is positive semi-definite: what falls below zero is rounding, and would make a negative ridge.
+        return np.maximum(np.einsum("i...,i...->...", H, self.laplacian(H)), 0)
+
+    def quad(self, H: np.ndarray) -> float:
+        """``Tr(H^T L H)``, half the weighted sum of squared distances over ordered pairs of samples."""
+        return float(self.quad_columns(H).sum())
+
+    def norm_bound(self) -> float:
+        """Upper bound of the spectral norm of L."""
+        return 2 * float(self.degree.max(initial=0))
+
+
+class SparseOperator(GraphOperator):
+    """Any sparse W; its diagonal is dropped: self-loops cancel in L and only slow multiplicative rules."""
+
+    def __init__(self, W: sp.csr_array):
+        W = sp.csr_array(W - sp.diags_array(W.diagonal()))
+        W.eliminate_zeros()
+        self.W = W
+        self.degree = W.sum(axis=1, dtype=np.float64)
+
+    def dot(self, H):
+        H = _as_float(H)
+        return self.W.astype(H.dtype, copy=False) @ H
+
+    def tocsr(self):
+        return self.W
+
+
+class ClassOperator(GraphOperator):
+    """Weight 1 (or one over the class size) between samples of one class, by class sums: O(nk)."""
+
+    def __init__(self, attribute: Attribute, normalize: str | None):
+        sizes = attribute.class_sizes
+        self.codes, self.members = attribute.codes, attribute.one_hot()
+        self.class_weights = 1.0 / sizes if normalize == "class" else np.ones(len(sizes))
+        self.self_loops = self.members @ self.class_weights
+        self.degree = self.members @ (self.class_weights * (sizes - 1))
+        # The eigenvalues of a class's Laplacian are 0 and its total weight; a class of one has no edge.
+        self.largest = float((self.class_weights * sizes)[sizes > 1].max(initial=0))
+
+    def dot(self, H):
+        H = _as_float(H)
+        # Code -1, unknown, finds the row of zeros at the end.
+        sums = np.zeros((len(self.class_weights) + 1, *H.shape[1:]), H.dtype)
+        # The product runs in float64 even for float32: over a large class rounding would spoil L 1 = 0.
+        sums[:-1] = _scale_rows(self.class_weights, self.members.T @ H)
+        return sums[self.codes] - _scale_rows(self.self_loops, H)
+
+    def norm_bound(self):
+        return self.largest
+
+    def tocsr(self):
+        weighted = self.members.copy()
+        weighted.data = self.class_weights[weighted.indices]
+        return SparseOperator(self.members @ weighted.T).W
+
+
+class BlockOperator(GraphOperator):
+    """One dense or factored block of weights for each class; samples outside the blocks have no edge."""
+
+    def __init__(self, n_samples: int, blocks: list[tuple[np.ndarray, Any]]):
+        self.n_samples = n_samples
+        self.blocks = blocks
+        self.degree = self.dot(np.ones(n_samples))
+
+    def dot(self, H):
+        H = _as_float(H)
+        out = np.zeros_like(H)
+        for rows, block in self.blocks:
+            out[rows] = block.astype(H.dtype, copy=False) @ H[rows]
+        return out
+
+    def tocsr(self):
+        W = sp.lil_array((self.n_samples, self.n_samples))
+        for rows, block in self.blocks:
+            W[np.ix_(rows, rows)] = block @ np.eye(len(rows))
+        return SparseOperator(W.tocsr()).W  # the factored blocks leave rounding on the diagonal
+
+
+class Gram:
+    """``A A^T`` without its diagonal, as a product: the n_c x n_c matrix is not formed."""
+
+    def __init__(self, A: np.ndarray | sp.csr_array):
+        self.A = A
+        self.diagonal = row_squares(A)
+
+    def astype(self, dtype, copy):
+        return self if self.A.dtype == dtype else Gram(self.A.astype(dtype, copy=copy))
+
+    def __matmul__(self, H):
+        return self.A @ (self.A.T @ H) - _scale_rows(self.diagonal, H)
+
+
+class ChainOperator(GraphOperator):
+    """Each sample is linked to the next one of its sequence; products are shifted differences."""
+
+    def __init__(self, n_samples: int, sequence: np.ndarray):
+        contiguous = np.count_nonzero(np.diff(sequence)) == sequence.max(initial=0)
+        # A slice instead of an index array keeps the usual case free of copies.
+        self.order = slice(None) if contiguous else np.argsort(sequence, kind="stable")
+        self.n_samples = n_samples
+        self.linked = np.diff(sequence[self.order]) == 0
+        self.longest = np.bincount(sequence).max(initial=1)
+        self.degree = self.dot(np.ones(n_samples))
+
+    def dot(self, H):
+        H = _as_float(H)
+        ordered, out = H[self.order], np.zeros_like(H)
+        out[:-1] = _scale_rows(self.linked, ordered[1:])
+        out[1:] += _scale_rows(self.linked, ordered[:-1])
+        return self._restore(out)
+
+    def laplacian(self, H):
+        steps = self._steps(H)
+        out = np.zeros((self.n_samples, *steps.shape[1:]), steps.dtype)
+        out[:-1] = -steps
+        out[1:] += steps
+        return self._restore(out)
+
+    def quad_columns(self, H):
+        steps = self._steps(H)
+        return np.einsum("i...,i...->...", steps, steps)
+
+    def norm_bound(self):
+        # The largest eigenvalue of a path of m samples.
+        return float(4 * np.sin(np.pi * (self.longest - 1) / (2 * self.longest)) ** 2)
+
+    def tocsr(self):
+        place = np.arange(self.n_samples)[self.order]
+        before, after = place[:-1][self.linked], place[1:][self.linked]
+        W = sp.coo_array((np.ones(len(before)), (before, after)), shape=(self.n_samples, self.n_samples))
+        return sp.csr_array(W + W.T)
+
+    def _steps(self, H):
+        return _scale_rows(self.linked, np.diff(_as_float(H)[self.order], axis=0))
+
+    def _restore(self, ordered):
+        if isinstance(self.order, slice):
+            return ordered
+        out = np.empty_like(ordered)
+        out[self.order] = ordered
+        return out
+
+
+class SumOperator(GraphOperator):
+    """A weighted sum of graphs."""
+
+    def __init__(self, terms: list[tuple[float, GraphOperator]]):
+        self.terms = terms
+        self.degree = sum(weight * part.degree for weight, part in terms)
+
+    def dot(self, H):
+        return sum(weight * part.dot(H) for weight, part in self.terms)
+
+    def laplacian(self, H):
+        return sum(weight * part.laplacian(H) for weight, part in self.terms)
+
+    def quad_columns(self, H):
+        return sum(weight * part.quad_columns(H) for weight, part in self.terms)
+
+    def norm_bound(self):
+        return sum(weight * part.norm_bound() for weight, part in self.terms)
+
+    def tocsr(self):
+        return sp.csr_array(sum(weight * part.tocsr() for weight, part in self.terms))
+
+
+def _as_float(H: np.ndarray) -> np.ndarray:
+    H = np.asarray(H)
+    return H if H.dtype == np.float32 else H.astype(np.float64, copy=False)
+
+
+def _scale_rows(weights: np.ndarray, H: np.ndarray) -> np.ndarray:
+    """Multiply row i of H (or entry i) by weight i, in H's precision."""
+    return (H.T * weights.astype(H.dtype, copy=False)).T
+
+
+def row_squares(X: np.ndarray | sp.csr_array) -> np.ndarray:
+    """Squared length of each row."""
+    if sp.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", X, X)

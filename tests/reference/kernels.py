@@ -1,0 +1,42 @@
+"""The numpy twin of every kernel in `laminar.kernels`. Nothing is done in place; sparse data come as dense arrays."""
+
+import numpy as np
+from scipy.optimize import nnls as scipy_nnls
+
+
+def hals(H, B, G, max_sweeps, shrink, tile):
+    """Coordinate descent on ``1/2 <H G, H> - <B, H>`` over H >= 0, each tile of rows until it hardly moves."""
+    H = H.copy()
+    for start in range(0, len(H), tile):
+        h, b = H[start : start + tile], B[start : start + tile]
+        for sweep in range(max_sweeps):
+            moved = 0.0
+            for a in range(G.shape[0]):
+                if G[a, a] == 0:
+                    continue
+                new = np.maximum(0, h[:, a] - (h @ G[:, a] - b[:, a]) / G[a, a])
+                moved += G[a, a] * ((new - h[:, a]) ** 2).sum()
+                h[:, a] = new
+            if sweep == 0:
+                first = moved
+            elif moved <= shrink**2 * first:
+                break
+    return H
+
+
+def nnls(X, M):
+    """``min_{h >= 0} ||x - M h||`` for each row x of X."""
+    return np.array([scipy_nnls(M, x)[0] for x in X])
+
+
+def sparse_times(X, R):
+    return X @ R
+
+
+def kl_times(X, F, M, floor):
+    return (X / np.maximum(F @ M.T, floor)) @ M
+
+
+def kl_value(X, F, M, floor):
+    Y = np.maximum(F @ M.T, floor)
+    return sum(x * np.log(x / y) for x, y in zip(X.ravel(), Y.ravel(), strict=True) if x > 0)

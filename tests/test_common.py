@@ -1,0 +1,266 @@
+"""What every model owes its user: scikit-learn's contract, and a clear error or a finite result for any input."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
+from sklearn.utils import estimator_checks
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from laminar import NMF, SemiNMF
+
+MODELS = [
+    NMF(3, random_state=0),
+    NMF(3, loss="kl", random_state=0),
+    SemiNMF(3, random_state=0),
+]
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+every_model = pytest.mark.parametrize("model", MODELS, ids=repr)
+
+# Published by scikit-learn, but not part of `check_estimator`; older versions lack some.
+MORE_CHECKS = [
+    "check_set_output_transform",
+    "check_set_output_transform_pandas",
+    "check_global_output_transform_pandas",
+    "check_transformer_get_feature_names_out",
+    "check_transformer_get_feature_names_out_pandas",
+    "check_dataframe_column_names_consistency",
+    "check_param_validation",
+    "check_inplace_ensure_writeable",
+]
+
+rng = np.random.default_rng(0)
+X = rng.gamma(1.0, size=(12, 6))
+H0, Z0 = rng.random((12, 3)), rng.random((3, 6))
+
+
+def with_entry(A, value):
+    A = A.copy()
+    A[1, 2] = value
+    return A
+
+
+# ------------------------------------------------------------------------------------- scikit-learn's contract
+
+
+def expected_failures(model):
+    if getattr(model, "loss", "") != "kl":
+        return {}
+    reason = "codes of a divergence are found by iteration: fit and transform agree in the fit, not in every code"
+    return dict.fromkeys(["check_transformer_general", "check_transformer_data_not_an_array"], reason)
+
+
+@parametrize_with_checks(MODELS, expected_failed_checks=expected_failures)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@every_model
+@pytest.mark.parametrize("name", MORE_CHECKS)
+def test_more_scikit_learn_checks(model, name):
+    if not hasattr(estimator_checks, name):
+        pytest.skip(f"this scikit-learn has no {name}")
+    if name.endswith("pandas"):
+        pytest.importorskip("pandas")
+    getattr(estimator_checks, name)(type(model).__name__, clone(model))
+
+
+@every_model
+def test_pipeline_and_grid_search(model):
+    pipeline = make_pipeline(MaxAbsScaler(), clone(model))
+    assert pipeline.fit(X).transform(X).shape == (12, 3)
+    assert set(pipeline.predict(X)) <= {0, 1, 2}
+    names = pipeline.get_feature_names_out()
+    assert list(names) == [f"{type(model).__name__.lower()}{a}" for a in range(3)]
+    search = GridSearchCV(clone(model), {"n_components": [1, 2, 4]}, cv=2).fit(X)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    # More components explain more, of new samples too: none is fitted to noise alone here.
+    assert search.best_params_["n_components"] == 4
+
+
+@every_model
+def test_clone_and_pickle(model):
+    fitted = clone(model).fit(X)
+    again, restored = clone(fitted).fit(X), pickle.loads(pickle.dumps(fitted))
+    for other in (again, restored):
+        assert other.get_params() == model.get_params()
+        assert np.array_equal(other.components_, fitted.components_)
+        assert np.array_equal(other.transform(X), fitted.transform(X))
+        assert np.array_equal(other.predict(X), fitted.predict(X))
+
+
+@every_model
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csc_matrix])
+def test_floating_type_is_kept(model, dtype, form):
+    model = clone(model)
+    data = form(X.astype(dtype))
+    assert model.fit_transform(data).dtype == dtype
+    assert model.components_.dtype == model.transform(data).dtype == dtype
+    assert model.layers_[0].representation.dtype == dtype
+    assert model.inverse_transform(model.transform(data)).dtype == dtype
+
+
+# --------------------------------------------------------------------------------------------------- bad input
+
+K = r"'n_components' parameter of \w+ must be an int in the range \[1"
+BAD = {
+    "NaN": (with_entry(X, np.nan), {}, "X contains NaN"),
+    "infinity": (with_entry(X, np.inf), {}, "X contains infinity"),
+    "sparse NaN": (sp.csr_array(with_entry(X, np.nan)), {}, "X contains NaN"),
+    "no sample": (X[:0], {}, r"0 sample\(s\).* minimum of 1"),
+    "no feature": (X[:, :0], {}, r"0 feature\(s\).* minimum of 1"),
+    "one dimension": (X[0], {}, "Expected 2D array.*Reshape"),
+    "three dimensions": (X[None], {}, "dim 3, while dim <= 2"),
+    "strings": (np.full((12, 6), "x"), {}, "could not convert string to float"),
+    "complex": (X + 1j, {}, "Complex data not supported"),
+    "no components": (X, {"n_components": 0}, K + ".*Got 0"),
+    "fewer than none": (X, {"n_components": -1}, K + ".*Got -1"),
+    "half a component": (X, {"n_components": 1.5}, K + ".*Got 1.5"),
+    "components in words": (X, {"n_components": "a"}, K + ".*Got 'a'"),
+    "H of another shape": (X, {"init": (H0[:5], Z0)}, r"init: H must have shape \(12, 3\), got \(5, 3\)"),
+    "Z of another shape": (X, {"init": (H0, Z0.T)}, r"init: Z must have shape \(3, 6\), got \(6, 3\)"),
+    "H negative": (X, {"init": (-H0, Z0)}, "init: H must be non-negative, its smallest entry is -"),
+    "H with NaN": (X, {"init": (with_entry(H0, np.nan), Z0)}, "init: H contains NaN.*give finite"),
+    "Z with infinity": (X, {"init": (H0, with_entry(Z0, np.inf))}, "init: Z contains NaN or inf"),
+    "H complex": (X, {"init": (H0 * 1j, Z0)}, "init: H must hold real numbers.*convert it to float"),
+    "H of objects": (X, {"init": (H0.astype(object), Z0)}, "init: H must hold real numbers"),
+    "three factors": (X, {"init": (H0, Z0, Z0)}, r"init must hold two arrays \(H, Z\), got 3"),
+    "no H": (X, {"init": (None, Z0)}, "init: H must be given"),
+    "unknown init": (X, {"init": "best"}, "'init' parameter of .*'nndsvd'.*Got 'best'"),
+    "init not fitted": (X, {"init": NMF()}, "This NMF instance is not fitted yet"),
+    "init of another width": (X, {"init": NMF(2).fit(X)}, r"init: H must have shape \(12, 3\), got \(12, 2\)"),
+    "init of other features": (X, {"init": NMF(3).fit(X[:, :4])}, "X has 6 features, but NMF is expecting 4"),
+    "init without components": (X, {"init": KMeans(3).fit(X)}, "init: a fitted model must have components_.*KMeans"),
+    "unknown solver": (X, {"solver": "cd"}, "'solver' parameter of .*'hals'.*Got 'cd'"),
+    "unknown rule": (X, {"rule": "slow"}, "'rule' parameter of .*'published'.*Got 'slow'"),
+    "eta 0": (X, {"eta": 0}, r"'eta' parameter of .* range \(0.0, 1.0\].*Got 0"),
+    "eta 1.5": (X, {"eta": 1.5}, r"'eta' parameter of .* range \(0.0, 1.0\].*Got 1.5"),
+    "no iteration": (X, {"max_iter": 0}, "'max_iter' parameter of .*Got 0"),
+    "tol negative": (X, {"tol": -1}, "'tol' parameter of .*Got -1"),
+    "no cluster": (X, {"n_clusters": 0}, "'n_clusters' parameter of .*Got 0"),
+    "callback": (X, {"callback": 3}, "'callback' parameter of .* callable or None. Got 3"),
+    "seed": (X, {"random_state": "a"}, "'random_state' parameter of .*Got 'a'"),
+}
+
+
+@every_model
+@pytest.mark.parametrize(("data", "parameters", "message"), BAD.values(), ids=BAD)
+def test_bad_input_is_refused(model, data, parameters, message):
+    model = clone(model).set_params(**parameters)
+    with pytest.raises((ValueError, TypeError), match="(?s)" + message):
+        model.fit(data)
+    assert not hasattr(model, "components_")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "data", "message"),
+    [
+        ({}, with_entry(X, -1), "Negative values.*smallest entry of X is -1. Use SemiNMF.* or shift X"),
+        ({}, sp.csr_array(with_entry(X, -1)), "Negative values.*smallest entry of X is -1"),
+        ({"init": (H0, -Z0)}, X, "init: Z must be non-negative, its smallest entry is -"),
+        ({"init": "svd"}, X, 'init="svd" gives components of any sign: use it with SemiNMF, or "nndsvd"'),
+        ({"loss": "kl", "solver": "hals"}, X, 'solver="hals" needs a squared error: use .*or solver="mu"'),
+        ({"loss": "kl", "solver": "apg"}, X, 'solver="apg" needs a squared error'),
+        ({"loss": "l1"}, X, "'loss' parameter of NMF must be .*'kl'.*Got 'l1'"),
+        ({}, 1e300 * X, "largest magnitude in X is .*e[+]30.: its square is out of range. Divide X"),
+    ],
+)
+def test_what_nmf_alone_refuses(parameters, data, message):
+    with pytest.raises(ValueError, match=message):
+        NMF(3).set_params(**parameters).fit(data)
+
+
+ODD = {
+    "one sample": (X[:1], {}),
+    "one feature": (X[:, :1], {}),
+    "one number": (X[:1, :1], {}),
+    "zeros": (np.zeros((12, 6)), {}),
+    "sparse without an entry": (sp.csr_array((12, 6)), {}),
+    "zero rows": (X * (np.arange(12) % 3 > 0)[:, None], {}),
+    "zero columns": (X * (np.arange(6) % 3 > 0), {}),
+    "zero rows, sparse": (sp.csr_array(X * (np.arange(12) % 3 > 0)[:, None]), {}),
+    "constant": (np.ones((12, 6)), {}),
+    "constant features": (np.hstack([X[:, :3], np.full((12, 3), 7.0)]), {}),
+    "duplicate samples": (np.repeat(X[:2], 6, axis=0), {}),
+    "duplicate features": (np.repeat(X[:, :2], 3, axis=1), {}),
+    "more components than X has rank": (X, {"n_components": 20}),
+    "explicit zeros": (sp.csr_array((np.arange(5.0) % 2, (np.arange(5), np.arange(5))), shape=(12, 6)), {}),
+    "object": (X.astype(object), {}),
+    "half precision": (X.astype(np.float16), {}),
+    "integers": (np.arange(72).reshape(12, 6), {}),
+    "booleans": (X > 1, {}),
+    "an outlier": (with_entry(X, 1e12), {}),
+    "rows of every size": (X * 10.0 ** np.linspace(-150, 149, 12)[:, None], {}),
+    "tiny": (1e-300 * X, {}),
+    "subnormal": (1e-320 * X, {}),
+    "subnormal float32": ((1e-42 * X).astype(np.float32), {}),
+    "huge float32": ((1e37 * X).astype(np.float32), {}),
+    "start from zero": (X, {"init": (0 * H0, 0 * Z0)}),
+    "start from lists": (X, {"init": [H0.tolist(), Z0.tolist()]}),
+    "one iteration": (X, {"max_iter": 1}),
+    "no tolerance": (X, {"tol": 0, "max_iter": 30}),
+}
+
+
+@every_model
+@pytest.mark.parametrize("rule", ["fast", "published"])
+@pytest.mark.parametrize(("data", "parameters"), ODD.values(), ids=ODD)
+def test_odd_input_gives_a_finite_answer(model, rule, data, parameters):
+    model = clone(model).set_params(n_clusters=1, rule=rule, **parameters)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", FutureWarning)
+        H, codes, score = model.fit_transform(data), model.transform(data), model.score(data)
+    for A in (H, codes, model.components_, model.objective_history_, model.reconstruction_err_, score):
+        assert np.isfinite(A).all()
+    assert min(H.min(), codes.min()) >= 0
+    assert score <= 1 + 1e-12
+    assert np.array_equal(model.predict(data), np.zeros(H.shape[0]))
+
+
+@every_model
+def test_more_components_than_rank_fit_exactly(model):
+    flat = clone(model).set_params(n_components=8, max_iter=3000).fit(X[:, :4])
+    perfect = 0 if getattr(model, "loss", "") == "kl" else 1
+    assert flat.score(X[:, :4]) == pytest.approx(perfect, abs=1e-3)
+
+
+@every_model
+@pytest.mark.parametrize("method", ["transform", "predict", "score", "cluster", "inverse_transform"])
+def test_not_fitted(model, method):
+    with pytest.raises(NotFittedError, match=r"not fitted yet. Call 'fit'"):
+        getattr(clone(model), method)(X)
+
+
+@every_model
+@pytest.mark.parametrize("method", ["transform", "predict", "score", "cluster"])
+def test_other_features_than_fitted(model, method):
+    fitted = clone(model).fit(X)
+    with pytest.raises(ValueError, match=r"X has 5 features, but .* is expecting 6 features"):
+        getattr(fitted, method)(X[:, :5])
+
+
+@every_model
+def test_codes_of_another_width_cannot_be_mapped_back(model):
+    fitted = clone(model).fit(X)
+    for H in (np.ones((4, 2)), np.ones(3)):
+        with pytest.raises(ValueError, match=r"H must have shape \(n_samples, 3\), got"):
+            fitted.inverse_transform(H)
+
+
+@every_model
+def test_more_clusters_than_samples(model):
+    fitted = clone(model).set_params(n_clusters=13).fit(X)
+    with pytest.raises(ValueError, match=r"n_clusters=13 is more than the 12 samples .*ask for fewer"):
+        fitted.predict(X)
+    assert len(set(fitted.cluster(X, 2))) == 2
