@@ -85,7 +85,7 @@ def gensim(X: np.ndarray, H: np.ndarray, Z: np.ndarray, n_iter: int):
     Z = np.ascontiguousarray(np.asarray(model._W.todense() if hasattr(model._W, "todense") else model._W).T)
     H = np.zeros((len(X), Z.shape[0]))
     for i, document in enumerate(corpus):
-        for a, weight in model.get_document_topics(document, minimum_probability=0):
+        for a, weight in model.get_document_topics(document, minimum_probability=0, normalize=False):
             H[i, a] = weight
     return H, Z
 

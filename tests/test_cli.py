@@ -48,9 +48,7 @@ def test_demo_without_an_extra_is_one_sentence(run, monkeypatch, tmp_path, modul
 def test_command_without_typer_is_one_sentence(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "typer", None)
     assert run_main(monkeypatch, "--version") == 1
-    assert (
-        capsys.readouterr().err == 'Error: the laminar command needs typer: pip install "laminar[report]"\n'
-    )
+    assert capsys.readouterr().err == 'Error: the laminar command needs typer: pip install "laminar[report]"\n'
 
 
 def test_main_runs_the_command(monkeypatch, capsys):

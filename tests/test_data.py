@@ -116,6 +116,7 @@ def compare(data, X):
         ):
             assert_allclose(got, expected, rtol=tol, atol=tol)
             assert got.dtype == X.dtype
+        assert view.distance(F, M) == pytest.approx(((V - F.astype(float) @ M.T) ** 2).sum(), rel=tol)
         if isinstance(view, Dense):
             assert_allclose(view.gram(), V.T @ V, rtol=tol, atol=tol)
         if (X >= 0).all():
@@ -151,6 +152,18 @@ def test_far_from_one_in_single_precision(layout, scale):
     X = sample(np.float32, scale=scale)
     with np.errstate(over="raise", invalid="raise", divide="raise"):
         compare(wrap(layout(X)), X)
+
+
+@every_layout
+@pytest.mark.parametrize("scale", [1e30, 1e-30])
+@pytest.mark.parametrize("size", [1e12, 1e-12])
+def test_products_stay_in_range_whatever_the_factor(layout, scale, size):
+    X = sample(np.float32, scale=scale)
+    H, Z = (F * np.float32(size) for F in factors(np.float32))
+    U = X.astype(float) / X.max()
+    data = wrap(layout(X))
+    for got, expected in ((data.product(Z), U @ Z), (data.T.product(H), U.T @ H)):
+        assert_allclose(got, expected, rtol=2e-5, atol=2e-5 * size)
 
 
 @every_float

@@ -74,9 +74,7 @@ def test_second_draw_shares_the_maps_and_nothing_else():
     test = sample_attributes(train.maps, 100, noise=0.0, random_state=1)
     assert not np.array_equal(train.y, test.y)
     known = {tuple(labels): x for labels, x in zip(train.y, train.X, strict=True)}
-    shared = [
-        (x, known[tuple(labels)]) for labels, x in zip(test.y, test.X, strict=True) if tuple(labels) in known
-    ]
+    shared = [(x, known[tuple(labels)]) for labels, x in zip(test.y, test.X, strict=True) if tuple(labels) in known]
     assert len(shared) > 10
     assert_allclose(*map(np.array, zip(*shared, strict=True)))
 
@@ -325,9 +323,7 @@ def test_bytes_of_few_levels_are_scaled_by_their_largest(folder):
 
 def test_load_views_keeps_their_order_and_other_numbers(folder):
     views = {f"X{v}": np.full((3, v), v, dtype=np.float32) for v in range(1, 12)}
-    np.savez(
-        folder / "views.npz", **views, y=np.array([0, 1, 1], dtype=np.int16), view_names=np.array(["a", "b"])
-    )
+    np.savez(folder / "views.npz", **views, y=np.array([0, 1, 1], dtype=np.int16), view_names=np.array(["a", "b"]))
     data = datasets.load("views")
     assert [view[0, 0] for view in data.views] == list(range(1, 12))
     assert data.view_names == ["a", "b"]

@@ -309,9 +309,7 @@ def test_attribute_by_name():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"pose": Y, "person": np.arange(N)})
     assert np.array_equal(Labels(attribute="pose").build(X, frame).tocsr().toarray(), SAME)
-    assert np.allclose(
-        LabelledKNN(5, attribute="pose").build(X, frame).tocsr().toarray(), CASES["labelled knn"][1]
-    )
+    assert np.allclose(LabelledKNN(5, attribute="pose").build(X, frame).tocsr().toarray(), CASES["labelled knn"][1])
 
 
 def test_labelled_knn_between_its_two_limits():
@@ -366,9 +364,7 @@ def test_constants_per_sequence_are_free_and_time_reverses():
 # ------------------------------------------------------------------------------------- sums and resolving
 
 
-@pytest.mark.parametrize(
-    ("one", "two"), list(combinations([KNN(3), Labels("rbf"), Chain(), 0.5 * Labels()], 2))
-)
+@pytest.mark.parametrize(("one", "two"), list(combinations([KNN(3), Labels("rbf"), Chain(), 0.5 * Labels()], 2)))
 def test_sums_and_multiples_are_linear(one, two):
     total, a, b = build(0.3 * (one + 2 * two)), build(one), build(two)
     assert np.allclose(total.dot(H), 0.3 * a.dot(H) + 0.6 * b.dot(H))

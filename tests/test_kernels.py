@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from reference import kernels as plain
 
 from laminar import kernels
+from reference import kernels as plain
 
 FLOOR = 1e-12
 all_k = pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 8, 13])

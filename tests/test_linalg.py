@@ -84,6 +84,13 @@ def test_deterministic_whatever_the_seed_leaves_open(form):
         assert_allclose(a, c, atol=1e-6)
 
 
+@every_form
+def test_the_callers_random_numbers_do_not_depend_on_the_route(form):
+    used = rng()
+    truncated_svd(wrap(form(sample(90, 40))), 5, used)
+    assert used.uniform() == rng().uniform()
+
+
 def test_values_far_below_the_first_survive_the_gram():
     """A Gram squares the condition number; the step after it takes that back."""
     X = sample(200, 20, rank=20, noise=0)

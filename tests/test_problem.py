@@ -59,3 +59,13 @@ def test_the_objective_is_free_of_scale():
     X, F = sample()
     values = [Problem(Chain(wrap(c * X)), SIGNS).value(F) for c in (1e-200, 1.0, 1e100)]
     assert values == pytest.approx([values[1]] * 3)
+
+
+@pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sp.csr_matrix, sp.csc_matrix])
+def test_a_near_perfect_fit_is_measured_by_its_residual(form):
+    _, F = sample()
+    X = F["H"] @ F["Z"].T
+    X[3, 2] += 1e-9
+    data = wrap(form(X))
+    value = Problem(Chain(data), SIGNS).value({"H": F["H"] / data.scale, "Z": F["Z"]})
+    assert np.sqrt(2 * value) * data.scale == pytest.approx(1e-9, rel=1e-3)  # Grams would give 0, or 1e-7

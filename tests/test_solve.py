@@ -181,7 +181,7 @@ def test_momentum_grows_while_it_helps_and_shrinks_when_it_does_not():
 
 
 def test_a_single_moving_factor():
-    problem, start, rules = setting()
+    problem, start, _ = setting()
     fixed = Problem(problem.chain, {"H": NonNegative()})
     state = solve(fixed, start, {"H": updates.hals}, max_iter=300, tol=1e-12)
     assert state.best["Z"] is start["Z"]

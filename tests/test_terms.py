@@ -96,7 +96,7 @@ def test_residual_is_zero_at_a_kkt_point_alone(make):
 
 
 def test_residual_of_a_free_factor_is_zero_at_least_squares():
-    X, F, M = sample(mixed=True)
+    X, _, M = sample(mixed=True)
     term = Quad.fit(wrap(X), M)
     rest = np.linalg.lstsq(M, X.T / np.abs(X).max(), rcond=None)[0].T
     assert term.residual(rest, Free()) < 1e-14

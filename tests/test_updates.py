@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from reference import kernels as plain
 from sklearn.utils._param_validation import InvalidParameterError
 
 from laminar import NMF, SemiNMF, updates
@@ -12,6 +11,7 @@ from laminar.constraints import Free, NonNegative
 from laminar.data import wrap
 from laminar.terms import KL, Quad
 from laminar.testing import check_update
+from reference import kernels as plain
 
 MU = {f"multiplicative {eta}": partial(updates.multiplicative, eta=eta) for eta in (0.25, 0.5, 1.0)}
 RULES = {

@@ -143,10 +143,9 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
             data = wrap(X)
             problem = self._problem(data, self._constraints)
             unit = self._unit(data)
-            start = self._start(X, data)
             state = solve(
                 problem,
-                start,
+                self._start(X, data),  # nobody else holds it: a tall start can go after the first sweep
                 {name: updates.for_constraint(self._update(), c) for name, c in problem.constraints.items()},
                 max_iter=self.max_iter,
                 tol=self.tol,
@@ -234,7 +233,8 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         self.components_ = np.ascontiguousarray(Z.T)
         self.objective_history_ = np.array(state.history) * self._unit(data)
         self.n_iter_, self.converged_ = state.n_iter, state.converged
-        H = state.best["H"] * norms.astype(data.dtype)
+        state.factors, state.plain = {}, {}  # as tall as H, and no longer needed
+        H = np.multiply(state.best["H"], norms.astype(data.dtype), out=state.best["H"])
         if self.rule == "fast":
             H = self._codes(data, H)
         error = self._problem(data, self._constraints).value({"H": H, "Z": np.ascontiguousarray(Z)})

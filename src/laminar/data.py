@@ -84,6 +84,17 @@ class Matrix:
         """All of ``X @ R``."""
         return collect(self.times(R), self.blocks(R.shape[1]), (self.shape[0], R.shape[1]), self.dtype)
 
+    def distance(self, F: np.ndarray, M: np.ndarray) -> float:
+        """``||X - F M^T||^2`` by its residual, a block of rows at a time: for fits so close that Grams cancel."""
+        A, B = (M, F) if self.flipped else (F, M)
+
+        def block(b: slice) -> float:
+            gap = np.multiply(self._stored_rows(b), 1 / self.scale, dtype=np.float64) - A[b].astype(np.float64) @ B.T
+            return float(np.einsum("ij,ij->", gap, gap))
+
+        n, p = self.base_shape
+        return sum(threads.each(block, threads.blocks(n, max(64, _CACHED // max(1, p)))))
+
     def divergence(self, F: np.ndarray, M: np.ndarray) -> float:
         """Kullback-Leibler divergence of X from ``F @ M.T``."""
         A, B = (M, F) if self.flipped else (F, M)
@@ -100,6 +111,9 @@ class Dense(Matrix):
         step, item = base.strides, base.itemsize
         # BLAS reads rows that are contiguous and aligned; others are copied a block at a time.
         self._blas = base.flags.aligned and step[1] == item and step[0] >= 0 and step[0] % item == 0
+
+    def _stored_rows(self, b: slice) -> np.ndarray:
+        return self.base[b]
 
     def _base_blocks(self, size: int = _CACHED) -> list[slice]:
         n, p = self.base_shape
@@ -126,8 +140,10 @@ class Dense(Matrix):
     def times(self, R: np.ndarray) -> Rows:
         """``X @ R`` by rows."""
         # Far from 1 the scale goes half into R and half into the result: neither leaves the range of float32.
-        half = self.scale if 1e-9 < self.scale < 1e9 else self.scale**0.5
-        R, rest = R * self.dtype.type(1 / half), self.dtype.type(half / self.scale)
+        # Elsewhere into the smaller of the two: no copy of a tall R.
+        whole = 1.0 if len(R) > self.shape[0] else self.scale
+        half = whole if 1e-9 < self.scale < 1e9 else self.scale**0.5
+        R, rest = R if half == 1 else R * self.dtype.type(1 / half), self.dtype.type(half / self.scale)
 
         def rows(b: slice) -> np.ndarray:
             part = self.base[:, b].T if self.flipped else self.base[b]
@@ -149,21 +165,20 @@ class Dense(Matrix):
     def ratio_times(self, M: np.ndarray) -> Callable[[slice, np.ndarray], np.ndarray]:
         """``(X / (F M^T)) @ M`` on rows b, where F is f."""
         # The model is brought to the units of X, never X to unit scale: it would have to be copied.
-        scaled = M * self.dtype.type(self.scale)
-        step = max(64, _CACHED // 128)
+        c = self.dtype.type(self.scale)
 
         def by_columns(b: slice, f: np.ndarray) -> np.ndarray:
-            out = np.zeros_like(f)
+            out, step = np.zeros_like(f), max(64, min(1024, 8 * _CACHED // len(f)))
             for i in range(0, len(M), step):
                 part = slice(i, i + step)
-                out += self._ratio(self.base[part, b], scaled[part] @ f.T).T @ M[part]
+                out += self._ratio(self.base[part, b], (M[part] * c) @ f.T).T @ M[part]
             return out
 
         def by_rows(b: slice, f: np.ndarray) -> np.ndarray:
             out, step = np.empty_like(f), max(64, _CACHED // len(M))
             for i in range(0, len(f), step):
                 part = slice(i, i + step)
-                np.matmul(self._ratio(self.base[b][part], f[part] @ scaled.T), M, out=out[part])
+                np.matmul(self._ratio(self.base[b][part], (f[part] * c) @ M.T), M, out=out[part])
             return out
 
         return by_columns if self.flipped else by_rows
@@ -176,10 +191,10 @@ class Dense(Matrix):
 
     def _cross_entropy(self, A: np.ndarray, B: np.ndarray) -> float:
         """Sum of x log(x / y) in unit scale, y = A B^T."""
-        scaled, s = B * self.dtype.type(self.scale), 1 / self.scale
+        c, s = self.dtype.type(self.scale), 1 / self.scale
 
         def block(b: slice) -> float:
-            ratio = self._ratio(self.base[b], A[b] @ scaled.T)
+            ratio = self._ratio(self.base[b], (A[b] * c) @ B.T)
             log = np.log(ratio, out=np.zeros_like(ratio), where=ratio > 0)
             return float(np.einsum("ij,ij->", log, np.multiply(self.base[b], s, dtype=np.float64)))
 
@@ -196,7 +211,8 @@ class Sparse(Matrix):
             X = X.copy()
             X.sum_duplicates()
         self.X, self.base_shape, self.dtype, self.stored = X, X.shape, X.dtype, X.nnz
-        self.scale = scale or max(float(X.data.max(initial=0.0)), -float(X.data.min(initial=0.0))) or 1.0
+        largest = max(float(X.data.max(initial=0.0)), -float(X.data.min(initial=0.0)))
+        self.scale = scale or _scale(largest, X.dtype)
         self._unit = self.dtype.type(1 / self.scale)
         self._parts = X.indptr, X.indices, X.data
 
@@ -238,6 +254,9 @@ class Sparse(Matrix):
             return out
 
         return rows
+
+    def _stored_rows(self, b: slice) -> np.ndarray:
+        return self.X[b].toarray()
 
     def _cross_entropy(self, A: np.ndarray, B: np.ndarray) -> float:
         """Sum of x log(x / y) over the stored entries, in unit scale, y = A B^T."""

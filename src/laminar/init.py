@@ -99,7 +99,8 @@ def lp(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
     H = np.zeros((data.shape[0], k))
     if rank:
         x = _positive_combination(V)
-        alpha = np.maximum(0, (-V / x[:, None]).max(0))
+        live = x > 0
+        alpha = np.maximum(0, (-V[live] / x[live, None]).max(0))
         H[:, :rank] = np.maximum(0, V + x[:, None] * alpha)
     if rank < k:
         H[:, rank:] = rng.uniform(size=(len(H), k - rank)) * (H.mean() if rank else 1.0)
@@ -107,11 +108,11 @@ def lp(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
 
 
 def _positive_combination(V: np.ndarray, threshold: float = 1e-6) -> np.ndarray:
-    """A vector ``(V + e) y >= 1`` for the smallest e >= 0 found, its zero rows (zero samples) set to 1."""
+    """A vector ``(V + e) y >= 1`` for the smallest e >= 0 found, zero where V is (zero samples)."""
     size = np.abs(V).max(1)
     live = size > 1e-12 * size.max()
     W = V[live]
-    x = np.ones(len(V))
+    x = np.zeros(len(V))
     first = W[:, 0]
     if (first > threshold * np.abs(W).max(1)).all():
         x[live] = first
@@ -147,10 +148,9 @@ def best_components(data: Matrix, H: np.ndarray, constraint=_FREE) -> np.ndarray
 
 
 def _fill_dead(H: np.ndarray, Z: np.ndarray, rng: np.random.RandomState) -> None:
-    """Give components no singular vector was left for a small random start."""
+    """Give components no singular vector was left for random codes, and no weight: the product stays."""
     dead = ~(H.any(0) & Z.any(0))
-    for F in (H, Z):
-        F[:, dead] = rng.uniform(size=(len(F), dead.sum())) * (np.abs(F).mean() or 1.0)
+    H[:, dead], Z[:, dead] = rng.uniform(size=(len(H), dead.sum())) * (H.mean() or 1.0), 0
 
 
 STARTS: dict[str, Callable[[Matrix, int, np.random.RandomState], Start]] = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 import numpy as np
 from scipy.linalg import eigh, qr, svd
 
@@ -36,7 +38,7 @@ def _tall(data: Matrix, k: int, random_state) -> tuple[np.ndarray, np.ndarray, n
     if isinstance(data, Dense) and p <= _GRAM_LIMIT:
         basis = _eigenbasis(data, k)
     else:
-        basis = _subspace(data, min(p, k + max(10, k // 2)), random_state)
+        basis = _subspace(data, k, random_state)
     # One exact step in the basis found: it repairs what the squared condition number of a Gram costs.
     Q, R = qr(data.product(basis.astype(data.dtype)).astype(np.float64), mode="economic", check_finite=False)
     left, s, right = svd(R, full_matrices=False, check_finite=False)
@@ -49,11 +51,19 @@ def _eigenbasis(data: Dense, k: int) -> np.ndarray:
     return eigh(data.gram(), subset_by_index=(p - k, p - 1), check_finite=False)[1][:, ::-1]
 
 
-def _subspace(data: Matrix, size: int, random_state) -> np.ndarray:
-    """Orthonormal basis of the leading right singular space, by randomised subspace iteration."""
-    Q = random_state.standard_normal((data.shape[1], size)).astype(data.dtype)
-    for _ in range(8):
-        Q = qr(data.T.product(data.product(_orthonormal(Q))), mode="economic", check_finite=False)[0]
+def _subspace(data: Matrix, k: int, random_state) -> np.ndarray:
+    """Orthonormal basis of the leading right singular space and a little more, by randomised subspace iteration."""
+    size = min(data.shape[1], k + max(10, k // 2))
+    # On a copy: what the caller draws next shall not depend on the route taken.
+    Q = deepcopy(random_state).standard_normal((data.shape[1], size)).astype(data.dtype)
+    before = np.zeros(k)
+    for _ in range(30):
+        Q, R = qr(data.T.product(data.product(_orthonormal(Q))), mode="economic", check_finite=False)
+        # The diagonal tends to the squared singular values; a flat spectrum takes long to settle.
+        now = np.abs(np.diag(R))[:k]
+        if (np.abs(now - before) <= 1e-4 * now).all():
+            break
+        before = now
     return Q.astype(np.float64)
 
 

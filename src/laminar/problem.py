@@ -61,4 +61,8 @@ class Problem:
 
     def value(self, F: Factors) -> float:
         """The objective: ``1/2 ||X - H Z||^2`` or the divergence, in unit scale."""
-        return self.term(self.chain.right, F).value(F[self.chain.right])
+        chain = self.chain
+        value = self.term(chain.right, F).value(F[chain.right])
+        if chain.loss == "frobenius" and value <= 1e3 * self.noise:
+            return chain.data.distance(F[chain.left], F[chain.right]) / 2
+        return value

@@ -20,11 +20,14 @@ def whitener(H: np.ndarray) -> np.ndarray:
     >>> np.allclose(E.T @ E, np.eye(2))
     True
     """
+    largest = np.abs(H).max(initial=0.0)
+    if largest < 1e-300:  # zero, or without an inverse: spans nothing
+        return np.zeros((H.shape[1], 0))
     # A power of two keeps the Gram in range; it cancels in the result.
-    scale = np.ldexp(1.0, int(np.frexp(np.abs(H).max(initial=0.0))[1]))
+    scale = np.ldexp(1.0, int(np.frexp(largest)[1]))
     unit = H.astype(np.float64) / scale
     w, Q = np.linalg.eigh(unit.T @ unit)
-    keep = w > 1e-12 * max(w[-1], 0.0) if w[-1] > 0 else np.zeros(len(w), bool)
+    keep = w > 1e-12 * w[-1]
     return Q[:, keep] / np.sqrt(w[keep]) / scale
 
 

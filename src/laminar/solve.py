@@ -66,6 +66,7 @@ def solve(
     """
     began = time.perf_counter()
     state = State(dict(factors), {}, dict(factors), momentum=Momentum() if extrapolate else None)
+    del factors  # and with them the start, once it is left
     with threads.own_threads():
         while state.n_iter < max_iter and not state.converged:
             state.n_iter += 1

@@ -64,8 +64,9 @@ def test_non_negative_data_attain_the_svd(k, parameters):
     if parameters.get("init") == "svd":  # its own start has rank k - 1
         assert fit(POSITIVE, k, **parameters).reconstruction_err_ <= plain.svd_tail(POSITIVE, k - 1) * (1 + 1e-10)
     else:
-        model = fit(POSITIVE, k, **parameters)
-        assert model.reconstruction_err_ == pytest.approx(plain.svd_tail(POSITIVE, k), rel=1e-8)
+        model, tail = fit(POSITIVE, k, **parameters), plain.svd_tail(POSITIVE, k)
+        assert model.reconstruction_err_ == pytest.approx(tail, rel=1e-8)
+        assert model.objective_history_[0] == pytest.approx(tail**2 / 2, rel=1e-8)  # the start is the optimum
 
 
 @pytest.mark.parametrize("k", [2, 3, 5, 12])

@@ -182,14 +182,8 @@ class Scene:
         along = self.eye_u / t.eye_width
         arch = np.maximum(1 - along * along, 0)
         upper, lower = self.eye_v + t.eye_open * arch, self.eye_v - 0.75 * t.eye_open * arch
-        lids = (
-            self._inside(np.maximum(-upper, lower))
-            * self._inside((np.abs(along) - 1) * t.eye_width)
-            * self.face
-        )
-        self._darken(
-            0.35 * self.face * np.exp(-((along / 1.2) ** 2) - (self.eye_v / (1.7 * t.eye_open)) ** 2), 0.35
-        )
+        lids = self._inside(np.maximum(-upper, lower)) * self._inside((np.abs(along) - 1) * t.eye_width) * self.face
+        self._darken(0.35 * self.face * np.exp(-((along / 1.2) ** 2) - (self.eye_v / (1.7 * t.eye_open)) ** 2), 0.35)
         flat = [0.7 * part for part in self.normal[:2]] + [self.normal[2]]
         self._paint(lids, 0.84, flat)
         # The eyes keep looking at the viewer, so the irises move against the turn of the head.
@@ -235,9 +229,7 @@ class Scene:
         bow = t.lip * arch * (0.72 + 0.5 * np.exp(-(((np.abs(along) - 0.30) / 0.22) ** 2)))
         inside = self._inside((np.abs(along) - 1) * t.mouth_width) * self.face
         self._paint(inside * self._inside(np.maximum(-line - bow, line)), 0.85 * t.lip_tone * t.skin)
-        self._paint(
-            inside * self._inside(np.maximum(line - 1.35 * t.lip * np.sqrt(arch), -line)), t.lip_tone * t.skin
-        )
+        self._paint(inside * self._inside(np.maximum(line - 1.35 * t.lip * np.sqrt(arch), -line)), t.lip_tone * t.skin)
         self._darken(0.85 * inside * np.exp(-((line / 0.011) ** 2)), 0.22)
         corner = np.exp(-(((np.abs(along) - 1.0) / 0.12) ** 2) - (line / 0.02) ** 2)
         self._darken(0.5 * corner * self.face, 0.45)
@@ -262,9 +254,7 @@ class Scene:
             ear = self._ellipse(u, v, narrow, t.ear) * (1 - behind * self.head)
             normal = _unit(sign * 0.5 * self.cos + u / narrow, v / t.ear, 0.8)
             self._paint(ear, 0.92 * t.skin, normal)
-            self._darken(
-                0.5 * ear * self._ellipse(u + sign * 0.1 * narrow, v, 0.5 * narrow, 0.6 * t.ear), 0.6
-            )
+            self._darken(0.5 * ear * self._ellipse(u + sign * 0.1 * narrow, v, 0.5 * narrow, 0.6 * t.ear), 0.6)
 
     def _hair(self):
         t = self.t

@@ -72,9 +72,7 @@ def load(name: str, *, dtype: DTypeLike = np.float32) -> Bunch:
     with np.load(_path(name), allow_pickle=False) as file:
         arrays = {key: file[key] for key in file.files}
     data = {key: _as_float(arrays.pop(key), dtype) for key in list(arrays) if _DATA.fullmatch(key)}
-    names = {
-        key.removesuffix("_names"): arrays.pop(key).tolist() for key in list(arrays) if key.endswith("_names")
-    }
+    names = {key.removesuffix("_names"): arrays.pop(key).tolist() for key in list(arrays) if key.endswith("_names")}
     shapes = {key: tuple(arrays.pop(key).tolist()) for key in list(arrays) if key.startswith("image_shape")}
     if not data:
         raise ValueError(f"data set {name!r} holds no data: expected an array X, or X1, X2, ... for views")

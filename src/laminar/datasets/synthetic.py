@@ -155,9 +155,7 @@ def sample_attributes(
     return Bunch(X=X + noise * rng.normal(size=X.shape), y=y, maps=list(maps))
 
 
-def make_xor(
-    n_per_corner: int = 25, *, distance: float = 3.0, spread: float = 1.0, random_state=None
-) -> Bunch:
+def make_xor(n_per_corner: int = 25, *, distance: float = 3.0, spread: float = 1.0, random_state=None) -> Bunch:
     """Draw four normal clouds at the corners of a square whose diagonals are the two classes.
 
     Parameters
@@ -244,9 +242,7 @@ def make_temporal(
     activations, phase = (np.concatenate(arrays) for arrays in zip(*films, strict=True))
     X = np.maximum(activations @ parts + noise * rng.normal(size=(len(activations), n_features)), 0)
     sequence = np.repeat(np.arange(n_sequences), n_frames)
-    return Bunch(
-        X=X, phase=phase, phase_names=PHASES, sequence=sequence, activations=activations, parts=parts
-    )
+    return Bunch(X=X, phase=phase, phase_names=PHASES, sequence=sequence, activations=activations, parts=parts)
 
 
 def _trapezoid(n_frames, rng):

@@ -1,0 +1,174 @@
+"""X in every form it comes in: the same answer, X untouched, and no copy of it."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from laminar import NMF, SemiNMF
+
+MODELS = [
+    NMF(4, init="random", random_state=0),
+    NMF(4, init="random", loss="kl", random_state=0),
+    SemiNMF(4, init="random", random_state=0),
+]
+every_model = pytest.mark.parametrize("model", MODELS, ids=repr)
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+rng = np.random.default_rng(0)
+X = rng.integers(0, 50, size=(60, 16)).astype(float)
+
+
+def read_only(X, folder):
+    X = X.copy()
+    X.flags.writeable = False
+    return X
+
+
+def mapped(X, folder):
+    file = np.memmap(folder / "X", dtype=X.dtype, mode="w+", shape=X.shape)
+    file[:] = X
+    file.flush()
+    return np.memmap(folder / "X", dtype=X.dtype, mode="r", shape=X.shape)
+
+
+def strided(X, folder):
+    wide = np.full((2 * X.shape[0], 3 * X.shape[1]), np.nan)
+    wide[::2, ::3] = X
+    return wide[::2, ::3]
+
+
+def backwards(X, folder):
+    return X[::-1, ::-1].copy()[::-1, ::-1]
+
+
+def misaligned(X, folder):
+    raw = np.zeros(X.nbytes + 1, np.uint8)
+    view = raw[1:].view(X.dtype).reshape(X.shape)
+    view[:] = X
+    assert not view.flags.aligned
+    return view
+
+
+def big_endian(X, folder):
+    return X.astype(">f8")
+
+
+def unsorted_sparse(X, folder):
+    A = sp.csr_array(X)
+    for i in range(A.shape[0]):
+        row = slice(A.indptr[i], A.indptr[i + 1])
+        A.indices[row], A.data[row] = A.indices[row][::-1].copy(), A.data[row][::-1].copy()
+    A.has_sorted_indices = A.has_canonical_format = False
+    return A
+
+
+def split_entries(X, folder):
+    """A sparse matrix that holds every entry as two halves."""
+    i, j = np.nonzero(X)
+    A = sp.csr_array(([], ([], [])), shape=X.shape)
+    halves = np.repeat(X[i, j] / 2, 2)
+    A.data, A.indices = halves, np.repeat(j, 2).astype(np.int32)
+    A.indptr = np.concatenate([[0], np.cumsum(2 * np.bincount(i, minlength=len(X)))]).astype(np.int32)
+    A.has_canonical_format = False
+    return A
+
+
+FORMS = {
+    "read-only": read_only,
+    "memory map": mapped,
+    "strided": strided,
+    "backwards": backwards,
+    "misaligned": misaligned,
+    "big endian": big_endian,
+    "unsorted sparse": unsorted_sparse,
+    "split entries": split_entries,
+    "Fortran order": lambda X, folder: np.asfortranarray(X),
+    "list": lambda X, folder: X.tolist(),
+    "int": lambda X, folder: X.astype(int),
+    "uint8": lambda X, folder: X.astype(np.uint8),
+    "object": lambda X, folder: X.astype(object),
+}
+
+
+def entries(A):
+    return [part.copy() for part in (A.data, A.indices, A.indptr)] if sp.issparse(A) else [np.array(A)]
+
+
+@every_model
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_every_form_gives_the_same_answer_and_stays_as_it_is(model, form, tmp_path):
+    data = form(X, tmp_path)
+    before = entries(data)
+    expected = clone(model).fit(sp.csr_array(X) if sp.issparse(data) else X)
+    model = clone(model).fit(data)
+    np.testing.assert_allclose(model.components_, expected.components_, atol=1e-8)
+    np.testing.assert_allclose(model.transform(data), expected.transform(X), atol=1e-6)
+    assert model.score(data) == pytest.approx(expected.score(X), abs=1e-9)
+    assert all(np.array_equal(a, b) for a, b in zip(entries(data), before, strict=True))
+
+
+@every_model
+def test_booleans_are_zeros_and_ones(model):
+    one, other = clone(model).fit(X > 25), clone(model).fit((X > 25).astype(float))
+    assert np.array_equal(one.components_, other.components_)
+
+
+@every_model
+def test_a_start_is_not_changed(model):
+    H, Z = rng.random((60, 4)), rng.random((4, 16))
+    before = H.copy(), Z.copy()
+    clone(model).set_params(init=(H, Z), max_iter=3).fit(X)
+    assert np.array_equal(H, before[0])
+    assert np.array_equal(Z, before[1])
+
+
+@every_model
+def test_seeds(model):
+    same = [clone(model).fit(X).components_ for _ in range(2)]
+    assert np.array_equal(*same)
+    other = clone(model).set_params(random_state=1, max_iter=2).fit(X).components_
+    assert not np.allclose(other, clone(model).set_params(max_iter=2).fit(X).components_, atol=1e-3)
+    state = [clone(model).set_params(random_state=np.random.RandomState(0)).fit(X).components_ for _ in range(2)]
+    assert np.array_equal(*state)
+
+
+# ------------------------------------------------------------------------------------------------------- memory
+
+
+def peak(work):
+    """Most bytes held at once by what ``work`` allocates."""
+    tracemalloc.start()
+    try:
+        result = work()
+        return tracemalloc.get_traced_memory()[1], result
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("model", [NMF(), NMF(loss="kl", rule="published"), SemiNMF()], ids=repr)
+def test_memory_beyond_the_factors(model):
+    n, k = 60_000, 20
+    tall = np.random.default_rng(1).random((n, 30))
+    model = clone(model).set_params(n_components=k, init="random", max_iter=6, tol=0)
+    model.fit(tall[:100])  # compile
+    used, H = peak(lambda: model.fit_transform(tall))
+    assert used < (3 + 0.5) * H.nbytes  # the codes, and two more of their size
+    if model.rule == "fast":
+        used, H = peak(lambda: model.transform(tall))
+        assert used < (2 + 0.3) * H.nbytes
+
+
+@every_model
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_x_is_never_copied(model, order, dtype):
+    wide = np.random.default_rng(2).random((1500, 2000)).astype(dtype, order=order)
+    model = clone(model).set_params(n_components=3, max_iter=2, tol=0)
+    model.fit(wide[:50])
+    used, _ = peak(lambda: model.fit(wide))
+    assert used < wide.nbytes / 2
+    used, _ = peak(lambda: model.score(wide[:1000]))
+    assert used < wide.nbytes / 2
