@@ -39,7 +39,7 @@ def rows_scaling() -> list[Row]:
     for model in (SemiNMF, NMF):
         tracemalloc.start()
         fitted = _fit(model, X, len(X))
-        held, peak = tracemalloc.get_traced_memory()
+        _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         factors = fitted.layers_[0].representation.nbytes + fitted.components_.nbytes
         copies = (peak - factors) / (len(X) * K * X.itemsize)

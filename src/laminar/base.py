@@ -103,6 +103,7 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
 
     # ---- fitting -------------------------------------------------------------------------------------------------
 
+    @with_callbacks
     def fit(self, X, y=None):
         """Learn the components of X.
 
@@ -117,25 +118,6 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         -------
         self : object
             The fitted model.
-        """
-        self.fit_transform(X, y)
-        return self
-
-    @with_callbacks
-    def fit_transform(self, X, y=None) -> np.ndarray:
-        """Learn the components of X and return the codes of its samples.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data.
-        y : Ignored
-            Not used, present for API consistency.
-
-        Returns
-        -------
-        H : ndarray of shape (n_samples, n_components)
-            Non-negative codes.
         """
         self._validate_params()
         X = self._validate(X, reset=True)
@@ -153,8 +135,25 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
                 evaluate_every=10 if self.loss == "kl" else 1,
                 callback=lambda i, value, seconds: hook(i, value * unit, seconds),
             )
-            H = self._keep(data, state)
-        return H
+            self._keep(data, state)
+        return self
+
+    def fit_transform(self, X, y=None) -> np.ndarray:
+        """Learn the components of X and return the codes of its samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data.
+        y : Ignored
+            Not used, present for API consistency.
+
+        Returns
+        -------
+        H : ndarray of shape (n_samples, n_components)
+            Non-negative codes.
+        """
+        return self.fit(X, y).layers_[-1].representation.copy()
 
     def _validate(self, X, *, reset: bool):
         X = validate_data(
@@ -226,7 +225,7 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         # The scale of X is carried by the components here and by the codes in the fitted model.
         return pair["H"], pair["Z"].T / data.scale
 
-    def _keep(self, data: Matrix, state: State) -> np.ndarray:
+    def _keep(self, data: Matrix, state: State) -> None:
         """Bring the solution to its canonical scale and set the fitted attributes."""
         norms = self._norms(state.best["Z"])
         Z = np.divide(state.best["Z"], norms, out=np.zeros_like(state.best["Z"]), where=norms > 0)
@@ -248,9 +247,8 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
                 f"{type(self).__name__} stopped at max_iter={self.max_iter} before it converged; "
                 "raise max_iter, or tol if this is precise enough.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=4,  # the caller of fit, seen through scikit-learn's wrapper
             )
-        return H
 
     def _norms(self, Z: np.ndarray) -> np.ndarray:
         """The canonical scale: unit length, or unit sum where sums have a meaning."""

@@ -168,7 +168,7 @@ class Dense(Matrix):
         c = self.dtype.type(self.scale)
 
         def by_columns(b: slice, f: np.ndarray) -> np.ndarray:
-            out, step = np.zeros_like(f), max(64, min(1024, 8 * _CACHED // len(f)))
+            out, step = np.zeros_like(f), max(64, min(1024, _CACHED // len(f)))
             for i in range(0, len(M), step):
                 part = slice(i, i + step)
                 out += self._ratio(self.base[part, b], (M[part] * c) @ f.T).T @ M[part]
