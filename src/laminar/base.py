@@ -234,7 +234,8 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         self.n_iter_, self.converged_ = state.n_iter, state.converged
         state.factors, state.plain = {}, {}  # as tall as H, and no longer needed
         H = np.multiply(state.best["H"], norms.astype(data.dtype), out=state.best["H"])
-        if self.rule == "fast":
+        # Exact codes of a squared loss cost little; those of a divergence are iterated, so an interrupted fit keeps its own.
+        if self.rule == "fast" and (self.loss == "frobenius" or state.converged):
             H = self._codes(data, H)
         error = self._problem(data, self._constraints).value({"H": H, "Z": np.ascontiguousarray(Z)})
         self.reconstruction_err_ = float(np.sqrt(2 * error) if self.loss == "frobenius" else error) * data.scale
