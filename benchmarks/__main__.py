@@ -29,9 +29,14 @@ def main() -> int:
     rows = []
     for name in wanted:
         began = time.perf_counter()
-        print(f"{name} ...", end=" ", flush=True, file=sys.stderr)
-        rows += SECTIONS[name]()
-        print(f"{time.perf_counter() - began:.0f} s", file=sys.stderr)
+        for row in SECTIONS[
+            name
+        ]():  # each is shown as soon as it is known: a long run that dies has not been for nothing
+            rows.append(row)
+            print(
+                f"{row.work} | {row.against} | {row.ratio:.3g} {row.verdict} | {row.note}", file=sys.stderr, flush=True
+            )
+        print(f"{name}: {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
     show(rows)
     missed = sum(row.verdict == "MISSED" for row in rows)
     print(f"{missed} of {sum(row.target is not None for row in rows)} requirements missed")

@@ -51,6 +51,11 @@ def rate(work: Callable[[], object], repeats: int = 9) -> Callable[[], float]:
     return float(np.median(times))
 
 
+def against(theirs: float, ours: tuple[float, bool]) -> tuple[float, float]:
+    """A pair for `median_ratio`; an objective never reached took for ever."""
+    return theirs, ours[0] if ours[1] else float("inf")
+
+
 def median_ratio(pairs: list[tuple[float, float]]) -> float:
     """Median of theirs / ours over interleaved pairs."""
     return float(np.median([theirs / ours for theirs, ours in pairs]))
@@ -60,7 +65,9 @@ def spread(pairs: list[tuple[float, float]]) -> str:
     """Smallest and largest ratio, and our median time."""
     ratios = [theirs / ours for theirs, ours in pairs]
     ours = np.median([o for _, o in pairs])
-    return f"{min(ratios):.3g} .. {max(ratios):.3g} of {len(pairs)}, ours {ours:.3g} s"
+    lost = sum(np.isinf(o) for _, o in pairs)
+    never = f", {lost} NEVER REACHED" if lost else ""
+    return f"{min(ratios):.3g} .. {max(ratios):.3g} of {len(pairs)}, ours {ours:.3g} s{never}"
 
 
 def show(rows: list[Row]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from threadpoolctl import threadpool_limits
 
@@ -25,8 +27,7 @@ def _hals(H: np.ndarray, B: np.ndarray, G: np.ndarray) -> None:
     threads.each(lambda b: kernels.hals(H[b], B[b], G, SWEEPS, 0.0), rows)
 
 
-def rows_kernels() -> list[Row]:
-    found = []
+def rows_kernels() -> Iterator[Row]:
     for n, k, target in ((50000, 64, 0.45), (2856, 625, 0.60)):
         H, B, G = _setting(n, k)
         out = np.empty_like(H)
@@ -41,14 +42,6 @@ def rows_kernels() -> list[Row]:
             share.append(product / one)
             double.append(one / two)
         note = f"{flops / one / 1e9:.0f} GFLOP/s, dgemm {flops / product / 1e9:.0f}"
-        found.append(
-            Row(
-                f"HALS kernel ({n}, {k}), {SWEEPS} sweeps, one thread",
-                "dgemm, same flops",
-                float(np.median(share)),
-                target,
-                note,
-            )
-        )
-        found.append(Row(f"the same, {width} threads", "one thread", float(np.median(double)), 1.7))
-    return found
+        work = f"HALS kernel ({n}, {k}), {SWEEPS} sweeps, one thread"
+        yield Row(work, "dgemm, same flops", float(np.median(share)), target, note)
+        yield Row(f"the same, {width} threads", "one thread", float(np.median(double)), 1.7)

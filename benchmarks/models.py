@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from laminar import NMF, SemiNMF
 
 from . import opponents, sets
-from .harness import Row, median_ratio, seconds, spread
+from .harness import Row, against, median_ratio, seconds, spread
 
 
 def until(model, target: float):
@@ -21,16 +21,13 @@ def until(model, target: float):
 
 
 def reached(model, X, target: float) -> Callable[[], object]:
-    """The whole call a user would make: validation, fit, exact codes, attributes."""
+    """The whole call a user would make: validation, fit, exact codes, attributes. False if it never got there."""
 
     def work():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             until(model, target).fit(X)
-        best = model.objective_history_.min()
-        if best > target * (1 + 1e-6):
-            raise RuntimeError(f"{model} never reached the opponent's objective: {best:.8g} > {target:.8g}")
-        return model
+        return model.objective_history_.min() <= target * (1 + 1e-6)
 
     return work
 
@@ -66,15 +63,15 @@ def semi(X: np.ndarray, k: int, n_iter: int, work: str, targets: dict, repeats: 
     for seed in range(repeats):
         H = np.random.default_rng(seed).random((len(X), k))
         naive, (*_, error) = seconds(lambda: opponents.published_naive(X, H, n_iter))
-        ours, _ = seconds(reached(SemiNMF(k, init=(H, None)), X, error**2 / 2))
+        ours = seconds(reached(SemiNMF(k, init=(H, None)), X, error**2 / 2))
         grams, _ = seconds(lambda: opponents.published_grams(X, H, n_iter))
-        ours32, _ = seconds(reached(SemiNMF(k, init=(H, None)), single, error**2 / 2))
-        pairs["naive"].append((naive, ours))
-        pairs["Grams"].append((grams, ours))
-        pairs["naive, float32"].append((naive, ours32))
+        ours32 = seconds(reached(SemiNMF(k, init=(H, None)), single, error**2 / 2))
+        pairs["naive"].append(against(naive, ours))
+        pairs["Grams"].append(against(grams, ours))
+        pairs["naive, float32"].append(against(naive, ours32))
         if "naive, both float32" in targets:
             naive32, _ = seconds(lambda: opponents.published_naive(single, H.astype(np.float32), n_iter))
-            pairs["naive, both float32"].append((naive32, ours32))
+            pairs["naive, both float32"].append(against(naive32, ours32))
     return [
         Row(f"SemiNMF {work}", f"published, {name}", median_ratio(pairs[name]), target, spread(pairs[name]))
         for name, target in targets.items()
@@ -91,8 +88,8 @@ def nmf(
         H, Z = start(X, k, seed)
         theirs, found = seconds(lambda: opponents.sklearn_nmf(X, H, Z, n_iter, solver, loss))
         goal = measure(X, *found)
-        ours, _ = seconds(reached(NMF(k, loss=loss, init=(H, Z)), X, goal))
-        pairs.append((theirs, ours))
+        ours = seconds(reached(NMF(k, loss=loss, init=(H, Z)), X, goal))
+        pairs.append(against(theirs, ours))
     return Row(
         f"{'KL-' if loss == 'kl' else ''}NMF {work}",
         f"scikit-learn {solver}",
@@ -113,53 +110,37 @@ def others(X: np.ndarray, k: int, work: str) -> list[Row]:
         for seed in range(5):
             H, Z = start(X, k, seed)
             theirs, found = seconds(lambda: getattr(opponents, name)(X, H, Z, n_iter))
-            ours, _ = seconds(reached(NMF(k, init=(H, Z)), X, squared(X, *map(np.asarray, found))))
-            pairs.append((theirs, ours))
+            ours = seconds(reached(NMF(k, init=(H, Z)), X, squared(X, *map(np.asarray, found))))
+            pairs.append(against(theirs, ours))
         rows.append(Row(f"NMF {work}", f"{name}, {n_iter} iterations", median_ratio(pairs), None, spread(pairs)))
     return rows
 
 
-def rows_semi() -> list[Row]:
+def rows_semi() -> Iterator[Row]:
     pie, _, label = sets.faces("pie_pose27")
-    found = semi(
-        pie, 40, 1000, f"{label} {pie.shape[0]} x {pie.shape[1]}, k=40, 1000 it.",
-        {"naive": 150, "naive, float32": 300, "Grams": 70, "naive, both float32": None},
-    )  # fmt: skip
-    return found + semi(sets.tall(20000, 784, 64), 64, 100, "20000 x 784, k=64, 100 it.", {"naive": 90, "Grams": None})
+    required = {"naive": 150, "naive, float32": 300, "Grams": 70, "naive, both float32": None}
+    yield from semi(pie, 40, 1000, f"{label} {pie.shape[0]} x {pie.shape[1]}, k=40, 1000 it.", required)
+    X = sets.tall(20000, 784, 64)
+    yield from semi(X, 64, 100, "20000 x 784, k=64, 100 it.", {"naive": 90, "Grams": None})
 
 
-def rows_nmf() -> list[Row]:
-    rows = []
+def rows_nmf() -> Iterator[Row]:
     for name in ("pie_pose27", "orl"):
         X, _, label = sets.faces(name)
-        rows.append(nmf(X, 40, 200, f"{label}, k=40, 200 it.", 4))
-        rows.append(nmf(X.astype(np.float32), 40, 200, f"{label}, k=40, 200 it., float32", 6))
+        yield nmf(X, 40, 200, f"{label}, k=40, 200 it.", 4)
+        yield nmf(X.astype(np.float32), 40, 200, f"{label}, k=40, 200 it., float32", 6)
     pie, _, label = sets.faces("pie_pose27")
-    rows.append(nmf(pie, 40, 100, f"{label}, k=40, 100 it.", 20, solver="mu"))
+    yield nmf(pie, 40, 100, f"{label}, k=40, 100 it.", 20, solver="mu")
+    yield nmf(sets.counts(20000, 5000, 0.01), 30, 60, "sparse 20000 x 5000, 1 %, k=30, 60 it.", 2.5, starts=5)
     X = sets.tall(20000, 784, 64)
-    rows.append(nmf(X, 64, 50, "20000 x 784, k=64, 50 it.", 2.5, starts=5))
-    rows.append(nmf(X.astype(np.float32), 64, 50, "20000 x 784, k=64, 50 it., float32", 2.5, starts=5))
-    rows.append(nmf(sets.counts(20000, 5000, 0.01), 30, 60, "sparse 20000 x 5000, 1 %, k=30, 60 it.", 2.5, starts=5))
-    return rows + others(pie, 40, f"{label}, k=40")
+    yield nmf(X, 64, 50, "20000 x 784, k=64, 50 it.", 2.5, starts=5)
+    yield nmf(X.astype(np.float32), 64, 50, "20000 x 784, k=64, 50 it., float32", 2.5, starts=5)
+    yield from others(pie, 40, f"{label}, k=40")
 
 
-def rows_kl() -> list[Row]:
+def rows_kl() -> Iterator[Row]:
     sparse, (dense, _, label) = sets.counts(20000, 5000, 0.01), sets.faces("pie_pose27")
-    rows = []
+    mu = {"solver": "mu", "loss": "kl", "starts": 5}
     for kind, suffix in ((np.float64, ""), (np.float32, ", float32")):
-        rows.append(
-            nmf(
-                sparse.astype(kind),
-                30,
-                60,
-                f"sparse 20000 x 5000, k=30, 60 it.{suffix}",
-                7,
-                solver="mu",
-                loss="kl",
-                starts=5,
-            )
-        )
-        rows.append(
-            nmf(dense.astype(kind), 40, 100, f"{label}, k=40, 100 it.{suffix}", 1.7, solver="mu", loss="kl", starts=5)
-        )
-    return rows
+        yield nmf(sparse.astype(kind), 30, 60, f"sparse 20000 x 5000, k=30, 60 it.{suffix}", 7, **mu)
+        yield nmf(dense.astype(kind), 40, 100, f"{label}, k=40, 100 it.{suffix}", 1.7, **mu)

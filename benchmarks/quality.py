@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -38,8 +39,7 @@ def _compare(name: str, model, k: int, slow) -> tuple[float, float, str]:
     return float(np.mean(theirs)), float(np.mean(ours)), label
 
 
-def rows_quality() -> list[Row]:
-    found = []
+def rows_quality() -> Iterator[Row]:
     for name, k in (("pie_pose27", 40), ("orl", 40), ("cmu_faces", 20)):
         for model, against, slow in (
             (SemiNMF, "published, 1000 it.", lambda X, H, Z: opponents.published_grams(X, H, 1000)),
@@ -47,5 +47,4 @@ def rows_quality() -> list[Row]:
         ):
             theirs, ours, label = _compare(name, model, k, slow)
             work = f"{model.__name__} {label}, k={k}: k-means NMI through predict, ours - theirs"
-            found.append(Row(work, against, ours - theirs, -NOISE, f"ours {ours:.3f}, theirs {theirs:.3f}"))
-    return found
+            yield Row(work, against, ours - theirs, -NOISE, f"ours {ours:.3f}, theirs {theirs:.3f}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 import warnings
+from collections.abc import Iterator
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -24,9 +25,8 @@ def _fit(model, X, n: int):
         return model(K, init=start, max_iter=SWEEPS, tol=0).fit(X)
 
 
-def rows_scaling() -> list[Row]:
+def rows_scaling() -> Iterator[Row]:
     X = sets.tall(320_000, P, K)
-    found = []
     for model in (SemiNMF, NMF):
         ratios, note = [], ""
         for _ in range(5):
@@ -35,7 +35,7 @@ def rows_scaling() -> list[Row]:
             ratios.append((large / 320_000) / (small / 80_000))
             note = f"{1e6 * large / 320_000 / SWEEPS:.2f} us a sample and sweep"
         work = f"{model.__name__} time a sample, n = 320 000 against 10 000"
-        found.append(Row(work, "itself", float(np.median(ratios)), 1.3, note, at_most=True))
+        yield Row(work, "itself", float(np.median(ratios)), 1.3, note, at_most=True)
     for model in (SemiNMF, NMF):
         tracemalloc.start()
         fitted = _fit(model, X, len(X))
@@ -44,5 +44,4 @@ def rows_scaling() -> list[Row]:
         factors = fitted.layers_[0].representation.nbytes + fitted.components_.nbytes
         copies = (peak - factors) / (len(X) * K * X.itemsize)
         work = f"{model.__name__} peak memory beyond X and the factors, n = 320 000"
-        found.append(Row(work, "n x k floats", copies, 2.0, f"peak {peak / 1e6:.0f} MB", at_most=True))
-    return found
+        yield Row(work, "n x k floats", copies, 2.0, f"peak {peak / 1e6:.0f} MB", at_most=True)

@@ -30,16 +30,14 @@ def tall(n: int, p: int, k: int, seed: int = 0) -> np.ndarray:
 
 
 def counts(n: int, p: int, density: float, seed: int = 0) -> sp.csr_matrix:
-    """Sparse counts with topics in them."""
+    """Word counts of documents on three of fifty topics each, with a long tail of rare words."""
     rng = np.random.default_rng(seed)
-    m = int(n * p * density)
-    topic = rng.integers(0, 20, n)
-    words = rng.permutation(p).reshape(20, -1) if p % 20 == 0 else None
-    rows = rng.integers(0, n, m)
-    own = rng.random(m) < 0.7
-    columns = rng.integers(0, p, m)
-    if words is not None:
-        columns[own] = words[topic[rows[own]], (rng.random(own.sum()) ** 2 * words.shape[1]).astype(int)]
-    X = sp.coo_matrix((1.0 + rng.poisson(1.0, m), (rows, columns)), shape=(n, p)).tocsr()
+    tokens = int(1.05 * n * p * density)
+    vocabulary = np.array([rng.permutation(p) for _ in range(50)])
+    topics = rng.integers(0, 50, (n, 3))
+    document = rng.integers(0, n, tokens)
+    topic = topics[document, rng.choice(3, tokens, p=[0.6, 0.3, 0.1])]
+    word = vocabulary[topic, (p * rng.random(tokens) ** 3).astype(int)]
+    X = sp.coo_matrix((np.ones(tokens), (document, word)), shape=(n, p)).tocsr()
     X.sum_duplicates()
     return X

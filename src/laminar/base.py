@@ -99,7 +99,7 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
 
     def _auto_init(self, data: Matrix) -> str:
         """Name of the start behind ``init="auto"``."""
-        raise NotImplementedError  # a model without a start of its own cannot exist
+        return "nndsvda"
 
     # ---- fitting -------------------------------------------------------------------------------------------------
 
@@ -175,20 +175,28 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
     def _problem(self, data: Matrix, constraints: dict) -> Problem:
         return Problem(Chain(data, loss=self.loss), constraints)
 
+    @property
+    def _solver(self) -> str:
+        """The solver behind the parameters."""
+        if self.rule == "published" or self.loss == "kl":
+            return "mu"
+        return "hals" if self.solver == "auto" else self.solver
+
     def _update(self) -> updates.Update:
         """The rule for non-negative factors."""
-        solver = "mu" if self.rule == "published" or self.loss == "kl" else self.solver
-        if solver == "mu":
-            eta = self._published_eta if self.rule == "published" else 1.0
-            return partial(updates.multiplicative, eta=eta if self.eta is None else self.eta)
-        return updates.accelerated_gradient if solver == "apg" else updates.hals
+        eta = self._published_eta if self.rule == "published" else 1.0
+        return {
+            "hals": updates.hals,
+            "apg": updates.accelerated_gradient,
+            "mu": partial(updates.multiplicative, eta=eta if self.eta is None else self.eta),
+        }[self._solver]
 
     def _start(self, X, data: Matrix) -> dict[str, np.ndarray]:
         """Codes and (transposed) components in unit scale, ready for the loop."""
         if isinstance(self.init, str):
             name = self._auto_init(data) if self.init == "auto" else self.init
             H, Z = STARTS[name](data, self.n_components, check_random_state(self.random_state))
-            if isinstance(self._update(), partial):  # a multiplicative rule never leaves an exact zero
+            if self._solver == "mu":  # a multiplicative rule never leaves an exact zero
                 H = np.maximum(H, 1e-3 * H.mean())
                 Z = np.maximum(Z, 1e-3 * Z.mean()) if (Z >= 0).all() else Z
         else:
@@ -234,7 +242,7 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         self.n_iter_, self.converged_ = state.n_iter, state.converged
         state.factors, state.plain = {}, {}  # as tall as H, and no longer needed
         H = np.multiply(state.best["H"], norms.astype(data.dtype), out=state.best["H"])
-        # Exact codes of a squared loss cost little; those of a divergence are iterated, so an interrupted fit keeps its own.
+        # Exact codes cost little for a squared loss; for a divergence they are iterated: an interrupted fit keeps its own.
         if self.rule == "fast" and (self.loss == "frobenius" or state.converged):
             H = self._codes(data, H)
         error = self._problem(data, self._constraints).value({"H": H, "Z": np.ascontiguousarray(Z)})

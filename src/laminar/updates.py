@@ -35,13 +35,23 @@ def hals(F: np.ndarray, term: Quad, constraint=None) -> np.ndarray:
 
 
 def exact(F: np.ndarray, term: Quad, constraint=None) -> np.ndarray:
-    """Non-negative least squares to the last digit: coordinate descent finds the support, pivoting finishes."""
+    """Non-negative least squares to the last digit: where plain least squares is not the answer already, coordinate
+    descent finds the support and pivoting finishes.
+    """
     G = np.ascontiguousarray(term.gram, dtype=np.float64)
+    solve, singular = gram_solver(term.gram)
+    eps = 8 * float(np.finfo(F.dtype).eps)
 
     def block(b: slice, f: np.ndarray) -> None:
-        B = term.linear(b)
-        kernels.hals(f, B, term.gram, 100, 1e-3)
-        kernels.nnls(f, B, G)
+        B, rest = term.linear(b), slice(None)
+        if not singular:
+            free = solve(B.T).T
+            done = (free >= -eps * np.abs(free).max(1, keepdims=True)).all(1)
+            f[done], rest = np.maximum(free[done], 0), np.flatnonzero(~done)
+        h, B = np.ascontiguousarray(f[rest]), np.ascontiguousarray(B[rest])
+        kernels.hals(h, B, term.gram, 100, 1e-3)
+        kernels.nnls(h, B, G)
+        f[rest] = h
 
     return _by_rows(block, F, term)
 

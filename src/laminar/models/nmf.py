@@ -6,7 +6,6 @@ from scipy.sparse import issparse
 from sklearn.utils._param_validation import StrOptions
 
 from ..base import Factorizer
-from ..data import Matrix
 
 
 class NMF(Factorizer):
@@ -126,9 +125,6 @@ class NMF(Factorizer):
             raise ValueError(f'init="{self.init}" gives components of any sign: use it with SemiNMF, or "nndsvd" here.')
         if self.loss == "kl" and self.solver in ("hals", "apg"):
             raise ValueError(f'solver="{self.solver}" needs a squared error: use loss="frobenius", or solver="mu".')
-
-    def _auto_init(self, data: Matrix) -> str:
-        return "nndsvda"
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
