@@ -51,23 +51,30 @@ def rate(work: Callable[[], object], repeats: int = 9) -> Callable[[], float]:
     return float(np.median(times))
 
 
-def against(theirs: float, ours: tuple[float, bool]) -> tuple[float, float]:
-    """A pair for `median_ratio`; an objective never reached took for ever."""
-    return theirs, ours[0] if ours[1] else float("inf")
+@dataclass
+class Race:
+    """Our seconds to the opponent's objective (infinite if it was never reached), and to the end of the call."""
+
+    goal: float
+    whole: float
 
 
-def median_ratio(pairs: list[tuple[float, float]]) -> float:
-    """Median of theirs / ours over interleaved pairs."""
-    return float(np.median([theirs / ours for theirs, ours in pairs]))
+Pairs = list[tuple[float, Race]]  # seconds of the opponent, ours; taken one after the other
 
 
-def spread(pairs: list[tuple[float, float]]) -> str:
-    """Smallest and largest ratio, and our median time."""
-    ratios = [theirs / ours for theirs, ours in pairs]
-    ours = np.median([o for _, o in pairs])
-    lost = sum(np.isinf(o) for _, o in pairs)
-    never = f", {lost} NEVER REACHED" if lost else ""
-    return f"{min(ratios):.3g} .. {max(ratios):.3g} of {len(pairs)}, ours {ours:.3g} s{never}"
+def median_ratio(pairs: Pairs) -> float:
+    """Median of theirs / ours, to an equal objective."""
+    return float(np.median([theirs / ours.goal for theirs, ours in pairs]))
+
+
+def spread(pairs: Pairs) -> str:
+    """Smallest and largest ratio, our median time, and the ratio if our whole call is counted."""
+    ratios = [theirs / ours.goal for theirs, ours in pairs]
+    ours = np.median([race.goal for _, race in pairs])
+    whole = np.median([theirs / race.whole for theirs, race in pairs])
+    lost = sum(np.isinf(race.goal) for _, race in pairs)
+    never = f"; {lost} NEVER REACHED" if lost else ""
+    return f"{min(ratios):.3g} .. {max(ratios):.3g} of {len(pairs)}, ours {ours:.3g} s; whole call {whole:.3g}{never}"
 
 
 def show(rows: list[Row]) -> None:

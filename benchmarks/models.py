@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from laminar import NMF, SemiNMF
 
 from . import opponents, sets
-from .harness import Row, against, median_ratio, seconds, spread
+from .harness import Race, Row, median_ratio, seconds, spread
 
 
 def until(model, target: float):
@@ -20,16 +21,24 @@ def until(model, target: float):
     return model.set_params(callback=lambda i, value, t: value <= target, tol=0, max_iter=2000)
 
 
-def reached(model, X, target: float) -> Callable[[], object]:
-    """The whole call a user would make: validation, fit, exact codes, attributes. False if it never got there."""
+def reach(model, X, target: float) -> Race:
+    """Time from the call of ``fit`` to the sweep that reaches ``target``, and to the end of the call.
 
-    def work():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            until(model, target).fit(X)
-        return model.objective_history_.min() <= target * (1 + 1e-6)
+    The first includes validation and all set-up; after it come only exact codes and attributes.
+    """
+    arrived = float("inf")
 
-    return work
+    def watch(iteration: int, value: float, _: float) -> bool:
+        nonlocal arrived
+        if value <= target * (1 + 1e-6):
+            arrived = min(arrived, time.perf_counter())
+        return value <= target
+
+    model.set_params(callback=watch, tol=0, max_iter=2000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        whole, _ = seconds(lambda: model.fit(X))
+    return Race(arrived - (time.perf_counter() - whole), whole)
 
 
 def squared(X, H, Z) -> float:
@@ -45,8 +54,8 @@ def divergence(X, H, Z) -> float:
         X = X.tocoo()
         x, y = X.data, np.einsum("ij,ij->i", H[X.row], Z.T[X.col])
         return float((x * np.log(x / y) - x).sum() + H.sum(0) @ Z.sum(1))
-    Y = H @ Z
-    return float((np.where(X > 0, X * np.log(np.maximum(X, 1e-300) / Y), 0) - X + Y).sum(dtype=np.float64))
+    X, Y = X.astype(np.float64), H.astype(np.float64) @ Z
+    return float((X * np.log(np.where(X > 0, X, 1) / np.where(X > 0, Y, 1)) - X + Y).sum())
 
 
 def start(X, k: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -63,15 +72,16 @@ def semi(X: np.ndarray, k: int, n_iter: int, work: str, targets: dict, repeats: 
     for seed in range(repeats):
         H = np.random.default_rng(seed).random((len(X), k))
         naive, (*_, error) = seconds(lambda: opponents.published_naive(X, H, n_iter))
-        ours = seconds(reached(SemiNMF(k, init=(H, None)), X, error**2 / 2))
-        grams, _ = seconds(lambda: opponents.published_grams(X, H, n_iter))
-        ours32 = seconds(reached(SemiNMF(k, init=(H, None)), single, error**2 / 2))
-        pairs["naive"].append(against(naive, ours))
-        pairs["Grams"].append(against(grams, ours))
-        pairs["naive, float32"].append(against(naive, ours32))
+        ours = reach(SemiNMF(k, init=(H, None)), X, error**2 / 2)
+        ours32 = reach(SemiNMF(k, init=(H, None)), single, error**2 / 2)
+        pairs["naive"].append((naive, ours))
+        pairs["naive, float32"].append((naive, ours32))
+        if "Grams" in targets:
+            grams, _ = seconds(lambda: opponents.published_grams(X, H, n_iter))
+            pairs["Grams"].append((grams, ours))
         if "naive, both float32" in targets:
             naive32, _ = seconds(lambda: opponents.published_naive(single, H.astype(np.float32), n_iter))
-            pairs["naive, both float32"].append(against(naive32, ours32))
+            pairs["naive, both float32"].append((naive32, ours32))
     return [
         Row(f"SemiNMF {work}", f"published, {name}", median_ratio(pairs[name]), target, spread(pairs[name]))
         for name, target in targets.items()
@@ -88,8 +98,8 @@ def nmf(
         H, Z = start(X, k, seed)
         theirs, found = seconds(lambda: opponents.sklearn_nmf(X, H, Z, n_iter, solver, loss))
         goal = measure(X, *found)
-        ours = seconds(reached(NMF(k, loss=loss, init=(H, Z)), X, goal))
-        pairs.append(against(theirs, ours))
+        ours = reach(NMF(k, loss=loss, init=(H, Z)), X, goal)
+        pairs.append((theirs, ours))
     return Row(
         f"{'KL-' if loss == 'kl' else ''}NMF {work}",
         f"scikit-learn {solver}",
@@ -110,8 +120,8 @@ def others(X: np.ndarray, k: int, work: str) -> list[Row]:
         for seed in range(5):
             H, Z = start(X, k, seed)
             theirs, found = seconds(lambda: getattr(opponents, name)(X, H, Z, n_iter))
-            ours = seconds(reached(NMF(k, init=(H, Z)), X, squared(X, *map(np.asarray, found))))
-            pairs.append(against(theirs, ours))
+            ours = reach(NMF(k, init=(H, Z)), X, squared(X, *map(np.asarray, found)))
+            pairs.append((theirs, ours))
         rows.append(Row(f"NMF {work}", f"{name}, {n_iter} iterations", median_ratio(pairs), None, spread(pairs)))
     return rows
 
@@ -121,7 +131,7 @@ def rows_semi() -> Iterator[Row]:
     required = {"naive": 150, "naive, float32": 300, "Grams": 70, "naive, both float32": None}
     yield from semi(pie, 40, 1000, f"{label} {pie.shape[0]} x {pie.shape[1]}, k=40, 1000 it.", required)
     X = sets.tall(20000, 784, 64)
-    yield from semi(X, 64, 100, "20000 x 784, k=64, 100 it.", {"naive": 90, "Grams": None})
+    yield from semi(X, 64, 100, "20000 x 784, k=64, 100 it.", {"naive": 90})
 
 
 def rows_nmf() -> Iterator[Row]:

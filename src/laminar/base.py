@@ -242,7 +242,7 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         self.n_iter_, self.converged_ = state.n_iter, state.converged
         state.factors, state.plain = {}, {}  # as tall as H, and no longer needed
         H = np.multiply(state.best["H"], norms.astype(data.dtype), out=state.best["H"])
-        # Exact codes cost little for a squared loss; for a divergence they are iterated: an interrupted fit keeps its own.
+        # Exact codes of a squared loss cost little; those of a divergence are iterated: a fit cut short keeps its own.
         if self.rule == "fast" and (self.loss == "frobenius" or state.converged):
             H = self._codes(data, H)
         error = self._problem(data, self._constraints).value({"H": H, "Z": np.ascontiguousarray(Z)})

@@ -31,31 +31,33 @@ def _sweep(Ht, Bt, G, step, g, m):
     """
     zero = Ht.dtype.type(0)
     change = zero
+    g0, g1, g2, g3 = g[0], g[1], g[2], g[3]
     for a in range(0, G.shape[0], 4):
-        for b in range(4):
-            for t in range(m):
-                g[b, t] = Bt[a + b, t]
+        x0, x1, x2, x3 = Bt[a], Bt[a + 1], Bt[a + 2], Bt[a + 3]
+        for t in range(m):
+            g0[t], g1[t], g2[t], g3[t] = x0[t], x1[t], x2[t], x3[t]
         for j in range(0, G.shape[0], 4):
             a0, a1, a2, a3 = G[a, j], G[a, j + 1], G[a, j + 2], G[a, j + 3]
             b0, b1, b2, b3 = G[a + 1, j], G[a + 1, j + 1], G[a + 1, j + 2], G[a + 1, j + 3]
             c0, c1, c2, c3 = G[a + 2, j], G[a + 2, j + 1], G[a + 2, j + 2], G[a + 2, j + 3]
             d0, d1, d2, d3 = G[a + 3, j], G[a + 3, j + 1], G[a + 3, j + 2], G[a + 3, j + 3]
+            x0, x1, x2, x3 = Ht[j], Ht[j + 1], Ht[j + 2], Ht[j + 3]
             for t in range(m):
-                h0, h1, h2, h3 = Ht[j, t], Ht[j + 1, t], Ht[j + 2, t], Ht[j + 3, t]
-                g[0, t] -= a0 * h0 + a1 * h1 + a2 * h2 + a3 * h3
-                g[1, t] -= b0 * h0 + b1 * h1 + b2 * h2 + b3 * h3
-                g[2, t] -= c0 * h0 + c1 * h1 + c2 * h2 + c3 * h3
-                g[3, t] -= d0 * h0 + d1 * h1 + d2 * h2 + d3 * h3
+                h0, h1, h2, h3 = x0[t], x1[t], x2[t], x3[t]
+                g0[t] -= a0 * h0 + a1 * h1 + a2 * h2 + a3 * h3
+                g1[t] -= b0 * h0 + b1 * h1 + b2 * h2 + b3 * h3
+                g2[t] -= c0 * h0 + c1 * h1 + c2 * h2 + c3 * h3
+                g3[t] -= d0 * h0 + d1 * h1 + d2 * h2 + d3 * h3
         s0, s1, s2, s3 = step[a], step[a + 1], step[a + 2], step[a + 3]
         g10, g20, g30 = G[a + 1, a], G[a + 2, a], G[a + 3, a]
         g21, g31, g32 = G[a + 2, a + 1], G[a + 3, a + 1], G[a + 3, a + 2]
         w0, w1, w2, w3 = G[a, a], G[a + 1, a + 1], G[a + 2, a + 2], G[a + 3, a + 3]
         for t in range(m):
             h0, h1, h2, h3 = Ht[a, t], Ht[a + 1, t], Ht[a + 2, t], Ht[a + 3, t]
-            e0 = max(h0 + g[0, t] * s0, zero) - h0
-            e1 = max(h1 + (g[1, t] - g10 * e0) * s1, zero) - h1
-            e2 = max(h2 + (g[2, t] - g20 * e0 - g21 * e1) * s2, zero) - h2
-            e3 = max(h3 + (g[3, t] - g30 * e0 - g31 * e1 - g32 * e2) * s3, zero) - h3
+            e0 = max(h0 + g0[t] * s0, zero) - h0
+            e1 = max(h1 + (g1[t] - g10 * e0) * s1, zero) - h1
+            e2 = max(h2 + (g2[t] - g20 * e0 - g21 * e1) * s2, zero) - h2
+            e3 = max(h3 + (g3[t] - g30 * e0 - g31 * e1 - g32 * e2) * s3, zero) - h3
             Ht[a, t], Ht[a + 1, t], Ht[a + 2, t], Ht[a + 3, t] = h0 + e0, h1 + e1, h2 + e2, h3 + e3
             change += w0 * e0 * e0 + w1 * e1 * e1 + w2 * e2 * e2 + w3 * e3 * e3
     return change

@@ -49,7 +49,7 @@ def exact(F: np.ndarray, term: Quad, constraint=None) -> np.ndarray:
             done = (free >= -eps * np.abs(free).max(1, keepdims=True)).all(1)
             f[done], rest = np.maximum(free[done], 0), np.flatnonzero(~done)
         h, B = np.ascontiguousarray(f[rest]), np.ascontiguousarray(B[rest])
-        kernels.hals(h, B, term.gram, 100, 1e-3)
+        kernels.hals(h, B, term.gram, 30, 0.03)
         kernels.nnls(h, B, G)
         f[rest] = h
 
