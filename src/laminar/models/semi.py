@@ -22,7 +22,8 @@ class SemiNMF(Factorizer):
         least-squares solution.
     init : {"auto", "random", "kmeans", "svd", "lp", ...}, (H, Z), or fitted model, default="auto"
         Where to start. "auto" is "lp", the global optimum whenever a positive vector lies in the leading singular
-        space, as for all non-negative data, and "svd" otherwise.
+        space, as for all non-negative data, and "kmeans" for the published rule. Of arrays, Z may be None: the best
+        components for H are then taken.
     max_iter : int, default=500
         Largest number of sweeps.
     tol : float, default=1e-5
