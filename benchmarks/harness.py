@@ -41,7 +41,7 @@ def seconds(work: Callable[[], object]) -> tuple[float, object]:
     return time.perf_counter() - began, result
 
 
-def rate(work: Callable[[], object], repeats: int = 9) -> Callable[[], float]:
+def rate(work: Callable[[], object], repeats: int = 9) -> float:
     """Median seconds of short work, for kernels."""
     times = []
     work()

@@ -93,7 +93,6 @@ def lp(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
     already is one and no program is needed.
     """
     V, s, _ = truncated_svd(data, k, rng)
-    V = V * np.where(-V.min(0) > V.max(0), -1.0, 1.0)
     V = V[:, s > 1e-12 * s[0]] if s[0] > 0 else V[:, :0]
     rank = V.shape[1]
     H = np.zeros((data.shape[0], k))

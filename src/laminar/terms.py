@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from . import threads
-from .data import Matrix, Rows
+from .data import Matrix, Rows, collect
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,7 @@ class Quad:
 
     def materialized(self, shape: tuple[int, int], dtype) -> Quad:
         """The same term with B held as one array: for a small factor whose value is asked for as well."""
-        B = np.empty(shape, dtype)
-
-        def write(b: slice) -> None:
-            B[b] = self.linear(b)
-
-        threads.each(write, self.blocks)
+        B = collect(self.linear, self.blocks, shape, dtype)
         return replace(self, linear=B.__getitem__)
 
     def value(self, F: np.ndarray) -> float:
