@@ -8,17 +8,20 @@ from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from . import threads, updates
 from .callbacks import CallbackSupportMixin, hooks, with_callbacks
+from .coding import Coder
 from .constraints import NonNegative
 from .data import Matrix, wrap
 from .init import STARTS, best_components
+from .penalties import Penalty
 from .problem import Chain, Problem
 from .readout import Clusters
 from .solve import State, solve
@@ -43,7 +46,29 @@ class Layer:
     representation: np.ndarray
 
 
-class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class NonNegativeData:
+    """For models of parts: X must not be negative."""
+
+    def _check_data(self, X) -> None:
+        # scipy would sum duplicate entries in the caller's own matrix to find the smallest.
+        smallest = (X.copy() if issparse(X) and not X.has_canonical_format else X).min()
+        if smallest < 0:
+            raise ValueError(
+                f"Negative values in data passed to {type(self).__name__}: the smallest entry of X is {smallest:.3g}. "
+                "Use SemiNMF or WSF for data of any sign, or shift X."
+            )
+        if self.init in ("svd", "lp"):
+            raise ValueError(f'init="{self.init}" gives components of any sign: use it with SemiNMF, or "nndsvd" here.')
+        if self.loss == "kl" and self.solver in ("hals", "apg"):
+            raise ValueError(f'solver="{self.solver}" needs a squared error: use loss="frobenius", or solver="mu".')
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+
+class Factorizer(CallbackSupportMixin, Coder):
     """What every single-layer model shares; a model states its constraints and its start."""
 
     _parameter_constraints: dict = {
@@ -60,8 +85,6 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         "verbose": ["verbose"],
     }
 
-    loss = "frobenius"
-
     def __init__(
         self,
         n_components=10,
@@ -77,29 +100,33 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         random_state=None,
         verbose=0,
     ):
-        self.n_components = n_components
-        self.solver = solver
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.eta = eta
-        self.rule = rule
-        self.n_clusters = n_clusters
-        self.callback = callback
-        self.random_state = random_state
-        self.verbose = verbose
+        self._store(locals())
+
+    def _store(self, parameters: dict) -> None:
+        """Keep the parameters of ``__init__``, given its ``locals()``, as they are: scikit-learn's rule."""
+        for name, value in parameters.items():
+            if name not in ("self", "__class__"):
+                setattr(self, name, value)
 
     # ---- what a model states -------------------------------------------------------------------------------------
 
-    _constraints: dict = {"H": NonNegative(), "Z": NonNegative()}
     _published_eta = 1.0
-
-    def _check_data(self, X) -> None:
-        """Refuse X the model has no meaning for."""
 
     def _auto_init(self, data: Matrix) -> str:
         """Name of the start behind ``init="auto"``."""
         return "nndsvda"
+
+    def _penalty(self, X, data: Matrix, y, groups) -> Penalty | None:
+        """What is asked of the codes beyond the fit, in unit scale."""
+        return None
+
+    def _limits(self, penalty: Penalty | None) -> dict:
+        """The constraint of each factor, in the order of the updates."""
+        return self._constraints
+
+    def _settled(self, factors: dict[str, np.ndarray], problem: Problem) -> dict[str, np.ndarray]:
+        """A start in the scale the model works in."""
+        return factors
 
     # ---- fitting -------------------------------------------------------------------------------------------------
 
@@ -119,15 +146,21 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         self : object
             The fitted model.
         """
+        return self._fit(X)
+
+    def _fit(self, X, y=None, groups=None):
+        """The path of the data."""
         self._validate_params()
         X = self._validate(X, reset=True)
         with threads.own_threads(), hooks(self, self.max_iter) as hook:
             data = wrap(X)
-            problem = self._problem(data, self._constraints)
             unit = self._unit(data)
+            penalty = self._penalty(X, data, y, groups)
+            problem = Problem(Chain(data, loss=self.loss), self._limits(penalty), penalty)
             state = solve(
                 problem,
-                self._start(X, data),  # nobody else holds it: a tall start can go after the first sweep
+                # Nobody else holds the start: a tall one can go after the first sweep.
+                self._settled(self._start(X, data), problem),
                 {name: updates.for_constraint(self._update(), c) for name, c in problem.constraints.items()},
                 max_iter=self.max_iter,
                 tol=self.tol,
@@ -135,7 +168,7 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
                 evaluate_every=10 if self.loss == "kl" else 1,
                 callback=lambda i, value, seconds: hook(i, value * unit, seconds),
             )
-            self._keep(data, state)
+            self._keep(problem, state)
         return self
 
     def fit_transform(self, X, y=None) -> np.ndarray:
@@ -155,13 +188,6 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         """
         return self.fit(X, y).layers_[-1].representation.copy()
 
-    def _validate(self, X, *, reset: bool):
-        X = validate_data(
-            self, X, reset=reset, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], order=None
-        )
-        self._check_data(X)
-        return X
-
     def _unit(self, data: Matrix) -> float:
         """What an objective in unit scale is multiplied by."""
         if self.loss == "kl":
@@ -172,9 +198,6 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
             )
         return data.scale**2
 
-    def _problem(self, data: Matrix, constraints: dict) -> Problem:
-        return Problem(Chain(data, loss=self.loss), constraints)
-
     @property
     def _solver(self) -> str:
         """The solver behind the parameters."""
@@ -184,6 +207,8 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
 
     def _update(self) -> updates.Update:
         """The rule for non-negative factors."""
+        if self.loss == "kl" and self.rule == "fast" and self.eta is None:
+            return updates.root
         eta = self._published_eta if self.rule == "published" else 1.0
         return {
             "hals": updates.hals,
@@ -233,8 +258,9 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         # The scale of X is carried by the components here and by the codes in the fitted model.
         return pair["H"], pair["Z"].T / data.scale
 
-    def _keep(self, data: Matrix, state: State) -> None:
+    def _keep(self, problem: Problem, state: State) -> None:
         """Bring the solution to its canonical scale and set the fitted attributes."""
+        data = problem.chain.data
         norms = self._norms(state.best["Z"])
         Z = np.divide(state.best["Z"], norms, out=np.zeros_like(state.best["Z"]), where=norms > 0)
         self.components_ = np.ascontiguousarray(Z.T)
@@ -243,9 +269,10 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         state.factors, state.plain = {}, {}  # as tall as H, and no longer needed
         H = np.multiply(state.best["H"], norms.astype(data.dtype), out=state.best["H"])
         # Exact codes of a squared loss cost little; those of a divergence are iterated: a fit cut short keeps its own.
-        if self.rule == "fast" and (self.loss == "frobenius" or state.converged):
+        # Codes that a penalty shaped are not the best fit, and not meant to be.
+        if problem.penalty is None and self.rule == "fast" and (self.loss == "frobenius" or state.converged):
             H = self._codes(data, H)
-        error = self._problem(data, self._constraints).value({"H": H, "Z": np.ascontiguousarray(Z)})
+        error = Problem(problem.chain).value({"H": H, "Z": np.ascontiguousarray(Z)})
         self.reconstruction_err_ = float(np.sqrt(2 * error) if self.loss == "frobenius" else error) * data.scale
         H *= data.dtype.type(data.scale)
         self.layers_ = [Layer(self.components_, self.components_, H)]
@@ -264,156 +291,3 @@ class Factorizer(CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         if self.loss == "kl":
             return Z.sum(0, dtype=np.float64).astype(Z.dtype)
         return np.linalg.norm(Z.astype(np.float64), axis=0).astype(Z.dtype)
-
-    # ---- using ---------------------------------------------------------------------------------------------------
-
-    def transform(self, X) -> np.ndarray:
-        """Code samples exactly: the best non-negative combination of the components for each.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, seen before or not.
-
-        Returns
-        -------
-        H : ndarray of shape (n_samples, n_components)
-            Non-negative codes, in the units of X.
-        """
-        check_is_fitted(self)
-        X = self._validate(X, reset=False)
-        with threads.own_threads():
-            data = wrap(X)
-            H = self._codes(data, self._blank(data))
-        H *= data.dtype.type(data.scale)
-        return H
-
-    def _blank(self, data: Matrix) -> np.ndarray:
-        """Codes that know nothing: zero, or spread evenly where a rule multiplies them."""
-        shape = (data.shape[0], len(self.components_))
-        if self.loss == "frobenius":
-            return np.zeros(shape, data.dtype)
-        return np.full(shape, max(data.total, 1e-300) / np.prod(shape), data.dtype)
-
-    def _codes(self, data: Matrix, H: np.ndarray) -> np.ndarray:
-        """Codes on the fitted components, exact for a squared loss."""
-        constraint = self._constraints["H"]
-        problem = self._problem(data, {"H": constraint})
-        factors = {"H": H, "Z": np.ascontiguousarray(self.components_.T, dtype=data.dtype)}
-        if self.loss == "frobenius":
-            term = problem.term("H", factors)
-            # Dependent components have many exact codes: then H must not choose, only the sample and the components.
-            start = np.zeros_like(H) if updates.gram_solver(term.gram)[1] else H
-            return updates.for_constraint(updates.exact, constraint)(start, term)
-        return solve(
-            problem,
-            factors,
-            {"H": updates.multiplicative},
-            max_iter=1000,
-            tol=1e-9,
-            extrapolate=True,
-            evaluate_every=10,
-        ).best["H"]
-
-    def inverse_transform(self, H) -> np.ndarray:
-        """Map codes back to the input space.
-
-        Parameters
-        ----------
-        H : array-like of shape (n_samples, n_components)
-            Codes.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            Their reconstruction.
-        """
-        check_is_fitted(self)
-        H = np.asarray(H)
-        if H.ndim != 2 or H.shape[1] != len(self.components_):
-            raise ValueError(f"H must have shape (n_samples, {len(self.components_)}), got {H.shape}.")
-        return H @ self.components_
-
-    def cluster(self, X, n_clusters: int | None = None) -> np.ndarray:
-        """Cluster samples by their codes, in a scaling no change of basis can alter (`readout.Clusters`).
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-        n_clusters : int or None
-            Number of clusters; None means the model's ``n_clusters``, or its number of components.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Cluster of each sample.
-        """
-        check_is_fitted(self)
-        return self.clusters_.predict(self.transform(X), n_clusters or self.n_clusters or self.n_components)
-
-    def predict(self, X) -> np.ndarray:
-        """Return the cluster of each sample; `cluster` with the model's own number of clusters.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Cluster of each sample.
-        """
-        return self.cluster(X)
-
-    def fit_predict(self, X, y=None) -> np.ndarray:
-        """Fit and return the cluster of each training sample.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data.
-        y : Ignored
-            Not used, present for API consistency.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Cluster of each sample.
-        """
-        H = self.fit(X, y).layers_[-1].representation
-        return self.clusters_.predict(H, self.n_clusters or self.n_components)
-
-    def score(self, X, y=None) -> float:
-        """Share of X the model explains: 1 is a perfect fit.
-
-        ``1 - ||X - HZ||^2 / ||X||^2``, or with the KL loss ``-D(X || HZ) / sum(X)``, where 0 is a perfect fit.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-        y : Ignored
-            Not used, present for API consistency.
-
-        Returns
-        -------
-        score : float
-            Higher is better.
-        """
-        check_is_fitted(self)
-        X = self._validate(X, reset=False)
-        with threads.own_threads():
-            data = wrap(X)
-            H = self._codes(data, self._blank(data))
-            value = self._problem(data, {}).value({"H": H, "Z": np.ascontiguousarray(self.components_.T, data.dtype)})
-        if self.loss == "kl":
-            return -value / data.total if data.total else 0.0
-        return 1 - 2 * value / data.sqnorm if data.sqnorm else 1.0
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

@@ -23,11 +23,12 @@ def _pad(G, k4):
 
 
 @_compile
-def _sweep(Ht, Bt, G, step, g, m):
+def _sweep(Ht, Bt, G, step, ridge, g, m):
     """One exact pass of coordinate descent over all components of a tile; returns sum G_aa (dh)^2.
 
     Four components are taken at a time: their gradients share every load of the tile, then the corner of G corrects
     the later ones for what the earlier ones moved. The inner loops run across samples, in vector registers.
+    Without a ridge ``step`` holds one number a component, with one it holds one for every entry of the tile.
     """
     zero = Ht.dtype.type(0)
     change = zero
@@ -48,12 +49,19 @@ def _sweep(Ht, Bt, G, step, g, m):
                 g1[t] -= b0 * h0 + b1 * h1 + b2 * h2 + b3 * h3
                 g2[t] -= c0 * h0 + c1 * h1 + c2 * h2 + c3 * h3
                 g3[t] -= d0 * h0 + d1 * h1 + d2 * h2 + d3 * h3
-        s0, s1, s2, s3 = step[a], step[a + 1], step[a + 2], step[a + 3]
+        if ridge is not None:
+            for i in range(4):
+                for t in range(m):
+                    g[i, t] -= ridge[a + i, t] * Ht[a + i, t]
         g10, g20, g30 = G[a + 1, a], G[a + 2, a], G[a + 3, a]
         g21, g31, g32 = G[a + 2, a + 1], G[a + 3, a + 1], G[a + 3, a + 2]
         w0, w1, w2, w3 = G[a, a], G[a + 1, a + 1], G[a + 2, a + 2], G[a + 3, a + 3]
         for t in range(m):
             h0, h1, h2, h3 = Ht[a, t], Ht[a + 1, t], Ht[a + 2, t], Ht[a + 3, t]
+            if ridge is None:
+                s0, s1, s2, s3 = step[a, 0], step[a + 1, 0], step[a + 2, 0], step[a + 3, 0]
+            else:
+                s0, s1, s2, s3 = step[a, t], step[a + 1, t], step[a + 2, t], step[a + 3, t]
             e0 = max(h0 + g0[t] * s0, zero) - h0
             e1 = max(h1 + (g1[t] - g10 * e0) * s1, zero) - h1
             e2 = max(h2 + (g2[t] - g20 * e0 - g21 * e1) * s2, zero) - h2
@@ -64,30 +72,44 @@ def _sweep(Ht, Bt, G, step, g, m):
 
 
 @_compile
-def hals(H, B, G, max_sweeps, shrink):
+def _steps(P, ridge, step, m):
+    """One over the curvature of every coordinate; zero where there is none, or too little to divide by."""
+    one, zero = P.dtype.type(1), P.dtype.type(0)  # a plain 1 would make the division one of doubles
+    for a in range(P.shape[0]):
+        for t in range(m):
+            curvature = P[a, a] if ridge is None else P[a, a] + ridge[a, t]
+            step[a, t] = one / curvature if curvature > np.finfo(P.dtype).tiny else zero
+
+
+@_compile
+def hals(H, B, G, max_sweeps, shrink, rows=None, columns=None):
     """Lower ``1/2 <H G, H> - <B, H>`` over ``H >= 0`` in place, by coordinate descent on cache-sized tiles of rows.
 
+    With ``rows`` (n) and ``columns`` (k) row i also has the ridge ``1/2 rows[i] <columns * h, h>``; both may be None.
     A tile is swept until a sweep moves it less than ``shrink`` times what the first one did, or ``max_sweeps`` times.
-    Components with ``G_aa = 0``, or too small to divide by, are left alone.
+    Components without curvature are left alone.
     """
     n, k = H.shape
     k4 = (k + 3) // 4 * 4
     tile = 64 if H.itemsize == 8 else 128
     P = _pad(G, k4)
-    step = np.zeros(k4, H.dtype)
-    for a in range(k):
-        if P[a, a] > np.finfo(P.dtype).tiny:
-            step[a] = 1 / P[a, a]
     Ht, Bt = np.zeros((k4, tile), H.dtype), np.zeros((k4, tile), H.dtype)
-    g = np.empty((4, tile), H.dtype)
+    ridge = None if rows is None else np.zeros((k4, tile), H.dtype)
+    step, g = np.empty((k4, tile if rows is not None else 1), H.dtype), np.empty((4, tile), H.dtype)
+    if rows is None:
+        _steps(P, None, step, 1)
     for start in range(0, n, tile):
         m = min(tile, n - start)
         for t in range(m):
             for a in range(k):
                 Ht[a, t], Bt[a, t] = H[start + t, a], B[start + t, a]
-        first = _sweep(Ht, Bt, P, step, g, m)
+                if rows is not None:
+                    ridge[a, t] = rows[start + t] * columns[a]
+        if rows is not None:
+            _steps(P, ridge, step, m)
+        first = _sweep(Ht, Bt, P, step, ridge, g, m)
         for _ in range(1, max_sweeps):
-            if _sweep(Ht, Bt, P, step, g, m) <= shrink * shrink * first:
+            if _sweep(Ht, Bt, P, step, ridge, g, m) <= shrink * shrink * first:
                 break
         for t in range(m):
             for a in range(k):

@@ -9,6 +9,7 @@ import numpy as np
 
 from .constraints import Free, NonNegative
 from .data import Matrix
+from .penalties import Penalty
 from .terms import KL, Quad
 
 Factors = Mapping[str, np.ndarray]
@@ -38,10 +39,11 @@ class Chain:
 
 @dataclass(frozen=True)
 class Problem:
-    """A chain and the constraint of each of its factors, in the order in which they are updated."""
+    """A chain, the constraints of its factors in the order of their updates, and a penalty on the left one."""
 
     chain: Chain
     constraints: Mapping[str, Free | NonNegative] = field(default_factory=dict)
+    penalty: Penalty | None = None
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -57,12 +59,18 @@ class Problem:
 
     def term(self, name: str, F: Factors) -> Quad | KL:
         """The objective as factor ``name`` sees it."""
-        return self.chain.term(name, F)
+        term, chain = self.chain.term(name, F), self.chain
+        if self.penalty is None:
+            return term
+        if name == chain.left:
+            return self.penalty.on_codes(term, F[chain.right])
+        return self.penalty.on_components(term, F[chain.left])
 
     def value(self, F: Factors) -> float:
-        """The objective: ``1/2 ||X - H Z||^2`` or the divergence, in unit scale."""
+        """The objective: ``1/2 ||X - H Z||^2`` or the divergence, in unit scale, and the penalty."""
         chain = self.chain
-        value = self.term(chain.right, F).value(F[chain.right])
+        left, right = F[chain.left], F[chain.right]
+        value = chain.term(chain.right, F).value(right)
         if chain.loss == "frobenius" and value <= 1e3 * self.noise:
-            return chain.data.distance(F[chain.left], F[chain.right]) / 2
-        return value
+            value = chain.data.distance(left, right) / 2
+        return value if self.penalty is None else value + self.penalty.value(left, right)

@@ -121,7 +121,7 @@ def _leap(state: State, name: str, new: np.ndarray, constraint) -> np.ndarray:
         step += new[b]
 
     threads.each(work, blocks)
-    return out
+    return constraint.settle(out)
 
 
 def _accept(problem: Problem, state: State, value: float, trial: dict) -> bool:

@@ -6,12 +6,45 @@ then the same function of either, on X or on its transpose, and each row is a sm
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from . import threads
 from .data import Matrix, Rows, collect
+
+
+@dataclass(frozen=True)
+class Pull:
+    """A penalty that ties rows to each other, as seen from where F stands.
+
+    Its gradient there is ``up - down``; nowhere does it rise above the tangent by more than
+    ``1/2 stiffness_i columns_a (move_ia)^2``. With that bound in its place every row is a problem of its own again.
+
+    Attributes
+    ----------
+    up, down : callable or None
+        Non-negative, as functions of a slice of rows; None is zero.
+    stiffness : ndarray of shape (n,) or None
+        Of the rows; None for a linear penalty.
+    columns : ndarray of shape (k,)
+        What the penalty weighs each component by.
+    """
+
+    up: Rows
+    down: Rows | None
+    stiffness: np.ndarray | None
+    columns: np.ndarray
+
+    def grad(self, b: slice) -> np.ndarray:
+        """Gradient of the penalty on rows b."""
+        return self.up(b) if self.down is None else self.up(b) - self.down(b)
+
+    def ridge(self, b: slice) -> np.ndarray | float:
+        """Curvature of the bound on rows b."""
+        return 0.0 if self.stiffness is None else self.stiffness[b, None] * self.columns
 
 
 @dataclass(frozen=True)
@@ -30,6 +63,10 @@ class Quad:
         Squared norm of what is fitted: the value at F = 0 is half of it.
     effort : float
         What one row of B costs, in multiplications per component; tells how many sweeps over F a new B is worth.
+    pull, extra : callable or None
+        A penalty (see `penalties`): F -> `Pull`, and F -> its value.
+    here : Pull or None
+        The pull where F stands; `at` sets it.
     """
 
     linear: Rows
@@ -37,6 +74,9 @@ class Quad:
     blocks: list[slice]
     constant: float
     effort: float
+    pull: Callable[[np.ndarray], Pull] | None = None
+    extra: Callable[[np.ndarray], float] | None = None
+    here: Pull | None = None
 
     @classmethod
     def fit(cls, data: Matrix, other: np.ndarray) -> Quad:
@@ -50,6 +90,20 @@ class Quad:
         B = collect(self.linear, self.blocks, shape, dtype)
         return replace(self, linear=B.__getitem__)
 
+    def at(self, F: np.ndarray) -> Quad:
+        """The same term where F stands; gradients and updates are taken there."""
+        return self if self.pull is None else replace(self, here=self.pull(F))
+
+    def system(self, b: slice, f: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+        """B and the ridge ``(rows, columns)`` of the separate problems of rows b, where F is f."""
+        B, pull = self.linear(b), self.here
+        if pull is None:
+            return B, None, None
+        B = B - pull.grad(b)
+        if pull.stiffness is None:
+            return B, None, None
+        return B + pull.ridge(b) * f, pull.stiffness[b], pull.columns
+
     def value(self, F: np.ndarray) -> float:
         """Return the cost at F, summed in double precision: it is a small difference of large numbers."""
         G = self.gram.astype(np.float64)
@@ -58,11 +112,13 @@ class Quad:
             f, B = F[b].astype(np.float64), self.linear(b)
             return float(np.vdot(f @ G, f) / 2 - np.vdot(B.astype(np.float64, copy=False), f))
 
-        return max(sum(threads.each(block, self.blocks)) + self.constant / 2, 0.0)  # NaN stays NaN
+        value = max(sum(threads.each(block, self.blocks)) + self.constant / 2, 0.0)  # NaN stays NaN
+        return value if self.extra is None else value + self.extra(F)
 
     def grad(self, b: slice, f: np.ndarray) -> np.ndarray:
         """Gradient on rows b, where F is f."""
-        return f @ self.gram - self.linear(b)
+        grad = f @ self.gram - self.linear(b)
+        return grad if self.here is None else grad + self.here.grad(b)
 
     def split(self, b: slice, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The gradient as a difference of two non-negative parts (methods.md 1.2: the *Gram* is split)."""
@@ -70,32 +126,65 @@ class Quad:
         plus, minus = np.maximum(-B, 0), np.maximum(B, 0)
         plus += f @ np.maximum(G, 0)
         minus += f @ np.maximum(-G, 0)
-        return plus, minus
+        return _with_pull(self.here, b, plus, minus)
 
     def residual(self, F: np.ndarray, constraint) -> float:
         """Length of the steps coordinate descent would still take, relative to the data: 0 at a KKT point."""
-        d = np.diag(self.gram).astype(np.float64)
-        scale = np.divide(1, d, out=np.zeros_like(d), where=d > np.finfo(np.float64).tiny)
+        term = self.at(F)
+        diagonal = np.diag(self.gram).astype(np.float64)
 
         def block(b: slice) -> float:
-            step = constraint.step(F[b], self.grad(b, F[b]) * scale)
-            return float(((step * step) @ d).sum())
+            d = diagonal + (0.0 if term.here is None else term.here.ridge(b))
+            scale = np.divide(1, d, out=np.zeros_like(d), where=d > np.finfo(np.float64).tiny)
+            step = constraint.step(F[b], term.grad(b, F[b]) * scale)
+            return float(np.vdot(step * step, np.broadcast_to(d, step.shape)))
 
         return float(np.sqrt(sum(threads.each(block, self.blocks)) / (self.constant or 1.0)))
 
 
+@dataclass(frozen=True)
 class KL:
-    """Kullback-Leibler divergence of X from ``F other^T``, evaluated only where X is not zero."""
+    """Kullback-Leibler divergence of X from ``F other^T``, evaluated only where X is not zero.
 
-    def __init__(self, data: Matrix, other: np.ndarray):
-        self.data, self.other = data, other
-        self.blocks = data.blocks(other.shape[1])
-        self._total = other.sum(0, dtype=np.float64).astype(other.dtype)
-        self._ratio_times = data.ratio_times(other)
+    Attributes
+    ----------
+    data : Matrix
+        X, or its transpose.
+    other : ndarray of shape (p, k)
+        The factor that rests.
+    pull, extra, here
+        As for `Quad`.
+    """
+
+    data: Matrix
+    other: np.ndarray
+    pull: Callable[[np.ndarray], Pull] | None = None
+    extra: Callable[[np.ndarray], float] | None = None
+    here: Pull | None = None
+
+    @property
+    def blocks(self) -> list[slice]:
+        """The rows, cut for the threads and the cache."""
+        return self.data.blocks(self.other.shape[1])
+
+    @cached_property
+    def total(self) -> np.ndarray:
+        """What a unit of each component costs: its sum."""
+        return self.other.sum(0, dtype=np.float64).astype(self.other.dtype)
+
+    @cached_property
+    def ratio(self) -> Callable[[slice, np.ndarray], np.ndarray]:
+        """``(X / (F other^T)) other`` on rows b, where F is f."""
+        return self.data.ratio_times(self.other)
+
+    def at(self, F: np.ndarray) -> KL:
+        """The same term where F stands; gradients and updates are taken there."""
+        return self if self.pull is None else replace(self, here=self.pull(F))
 
     def value(self, F: np.ndarray) -> float:
         """Return the divergence."""
-        return self.data.divergence(F, self.other)
+        value = self.data.divergence(F, self.other)
+        return value if self.extra is None else value + self.extra(F)
 
     def grad(self, b: slice, f: np.ndarray) -> np.ndarray:
         """Gradient on rows b, where F is f."""
@@ -103,19 +192,27 @@ class KL:
         return plus - minus
 
     def split(self, b: slice, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The gradient as a difference of two non-negative parts; the first is the same for all rows."""
-        return self._total, self._ratio_times(b, f)
+        """The gradient as a difference of two non-negative parts; without a pull the first is one row for all."""
+        return _with_pull(self.here, b, self.total, self.ratio(b, f))
 
     def residual(self, F: np.ndarray, constraint) -> float:
         """Mass the multiplicative rule would still move, relative to the mass of the data."""
-        typical = F.mean(0)
+        term, typical = self.at(F), F.mean(0)
+        growth = constraint.growth(F, term)
 
         def block(b: slice) -> float:
-            plus, minus = self.split(b, F[b])
-            relative = 1 - minus / np.maximum(plus, np.finfo(F.dtype).tiny)
+            plus, minus = term.split(b, F[b])
+            relative = 1 - minus / np.maximum(plus * growth, np.finfo(F.dtype).tiny)
             return float(np.abs(constraint.step(F[b], np.maximum(F[b], typical) * relative) * plus).sum())
 
         return sum(threads.each(block, self.blocks)) / (self.data.total or 1.0)
+
+
+def _with_pull(pull: Pull | None, b: slice, plus: np.ndarray, minus: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Add the two parts of a penalty to those of a fit."""
+    if pull is None:
+        return plus, minus
+    return plus + pull.up(b), minus if pull.down is None else minus + pull.down(b)
 
 
 def gram_of(F: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .constraints import Free, NonNegative
 from .terms import KL
-from .updates import exact, least_squares, multiplicative
+from .updates import exact, hals, least_squares, root
 
 __all__ = ["check_model", "check_term", "check_update"]
 
@@ -51,10 +51,11 @@ def check_term(term, F, constraint=None, *, random_state=0) -> None:
     rows = np.concatenate([np.arange(len(F))[b] for b in term.blocks])
     _agree(rows, np.arange(len(F)), 0, "the blocks of a term cover the rows once, in order")
 
-    plus, minus = _parts(term, F)
+    here = term.at(F)
+    plus, minus = _parts(here, F)
     _require((plus >= 0).all() and (minus >= 0).all(), "both parts of the gradient are non-negative")
     gradient = plus - minus
-    whole = np.concatenate([term.grad(b, F[b]) for b in term.blocks])
+    whole = np.concatenate([here.grad(b, F[b]) for b in term.blocks])
     _agree(whole, gradient, 1e-9, "the two parts of the gradient differ by the gradient")
 
     rng = np.random.default_rng(random_state)
@@ -246,9 +247,10 @@ def _parts(term, F) -> tuple[np.ndarray, np.ndarray]:
 
 def _optimum(F, term, constraint) -> np.ndarray:
     """Where nothing is left to gain."""
-    if isinstance(term, KL):
+    if isinstance(term, KL) or term.pull is not None:
+        rule = root if isinstance(term, KL) else hals
         for _ in range(5000):
-            F = multiplicative(F, term)
+            F = rule(F, term)
         return F
     return (least_squares if isinstance(constraint, Free) else exact)(F, term)
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, lapack
 
 from . import kernels, threads
-from .constraints import Free
+from .constraints import Free, NonNegative
 from .terms import KL, Quad
 
 Update = Callable[[np.ndarray, Quad | KL, object], np.ndarray]
@@ -31,7 +31,13 @@ def _by_rows(block: Callable[[slice, np.ndarray], np.ndarray | None], F: np.ndar
 def hals(F: np.ndarray, term: Quad, constraint=None) -> np.ndarray:
     """Coordinate descent, as many sweeps as pay for the pass over X that made the term."""
     sweeps = int(np.clip(1 + term.effort / (2 * F.shape[1]), 1, 20))
-    return _by_rows(lambda b, f: kernels.hals(f, term.linear(b), term.gram, sweeps, 0.3), F, term)
+    term = term.at(F)
+
+    def block(b: slice, f: np.ndarray) -> None:
+        B, *ridge = term.system(b, f)
+        kernels.hals(f, B, term.gram, sweeps, 0.3, *ridge)
+
+    return _by_rows(block, F, term)
 
 
 def exact(F: np.ndarray, term: Quad, constraint=None) -> np.ndarray:
@@ -56,15 +62,41 @@ def exact(F: np.ndarray, term: Quad, constraint=None) -> np.ndarray:
     return _by_rows(block, F, term)
 
 
-def multiplicative(F: np.ndarray, term: Quad | KL, constraint=None, *, eta: float = 1.0) -> np.ndarray:
-    """The papers' rule ``F * (minus / plus)^eta``; never raises the objective for 0 < eta <= 1."""
+def multiplicative(F: np.ndarray, term: Quad | KL, constraint=NonNegative(), *, eta: float = 1.0) -> np.ndarray:
+    """The papers' rule ``F * (minus / plus)^eta``; never raises the objective for 0 < eta <= 1.
+
+    Of a divergence with a quadratic penalty it does not hold: see `root`.
+    """
+    term = term.at(F)
 
     def block(b: slice, f: np.ndarray) -> None:
         plus, minus = term.split(b, f)
         ratio = np.divide(minus, np.maximum(plus, _tiny(plus)), out=minus)
         f *= ratio if eta == 1 else ratio**eta
 
-    return _by_rows(block, F, term)
+    return constraint.settle(_by_rows(block, F, term))
+
+
+def root(F: np.ndarray, term: KL, constraint=NonNegative()) -> np.ndarray:
+    """The multiplicative rule of a divergence with a quadratic penalty: ``u f^2 + b f - c = 0``, entry by entry.
+
+    The divergence is bounded by ``total f - c log f``, the penalty by a ridge u; without one this is ``c / total``.
+    """
+    term = term.at(F)
+    if term.here is None or term.here.stiffness is None:
+        return multiplicative(F, term, constraint)
+
+    def block(b: slice, f: np.ndarray) -> np.ndarray:
+        u, c = term.here.ridge(b), f * term.ratio(b, f)
+        linear = term.total - u * f + term.here.grad(b)
+        tiny = np.finfo(f.dtype).tiny
+        width = np.sqrt(linear * linear + 4 * u * c)
+        # Of the two forms of the root each cancels where the other does not.
+        return np.where(
+            linear > 0, 2 * c / np.maximum(linear + width, tiny), (width - linear) / np.maximum(2 * u, tiny)
+        )
+
+    return constraint.settle(_by_rows(block, F, term))
 
 
 def _tiny(plus: np.ndarray) -> float:
@@ -76,15 +108,17 @@ def accelerated_gradient(
     F: np.ndarray, term: Quad, constraint, *, min_steps: int = 10, max_steps: int = 1000
 ) -> np.ndarray:
     """Nesterov's optimal gradient (NeNMF), restarted when it turns uphill; each block of rows on its own."""
-    G = term.gram
-    lipschitz = float(np.linalg.eigvalsh(G.astype(np.float64))[-1]) * (1 + 1e-6)
-    if lipschitz <= 0:
+    G, term = term.gram, term.at(F)
+    steepest = float(np.linalg.eigvalsh(G.astype(np.float64))[-1]) * (1 + 1e-6)
+    if steepest <= 0:
         return F.copy()
 
     def block(b: slice, h: np.ndarray) -> np.ndarray:
-        B, y, a, first = term.linear(b), h, 1.0, None
+        B, rows, columns = term.system(b, h)
+        ridge = 0.0 if rows is None else rows[:, None] * columns
+        y, a, first, lipschitz = h, 1.0, None, h.dtype.type(steepest + np.max(ridge))
         for step in range(max_steps):
-            new = constraint.project(y - (y @ G - B) / h.dtype.type(lipschitz))
+            new = constraint.project(y - (y @ G + ridge * y - B) / lipschitz)
             moved = float(np.linalg.norm(new - y))  # the projected gradient at y, over the Lipschitz constant
             first = moved if first is None else first
             if np.vdot(y - new, new - h) > 0:

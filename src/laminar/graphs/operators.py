@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..data import Rows
 from ..labels import Attribute
 
 
@@ -59,6 +60,17 @@ class GraphOperator(ABC):
         """``Tr(H^T L H)``, half the weighted sum of squared distances over ordered pairs of samples."""
         return float(self.quad_columns(H).sum())
 
+    def parts(self, H: np.ndarray) -> tuple[Rows, Rows]:
+        """``L H`` as a difference of two non-negative parts, each a function of a slice of rows."""
+        H = _as_float(H)
+        neighbours = self.dot(H)
+        return lambda b: _scale_rows(self.degree[b], H[b]), lambda b: neighbours[b]
+
+    @property
+    def stiffness(self) -> np.ndarray:
+        """Diagonal that L never exceeds, of shape (n_samples,): each sample may then move as if alone."""
+        return 2 * self.degree
+
     def norm_bound(self) -> float:
         """Upper bound of the spectral norm of L."""
         return 2 * float(self.degree.max(initial=0))
@@ -93,13 +105,37 @@ class ClassOperator(GraphOperator):
         # The eigenvalues of a class's Laplacian are 0 and its total weight; a class of one has no edge.
         self.largest = float((self.class_weights * sizes)[sizes > 1].max(initial=0))
 
-    def dot(self, H):
-        H = _as_float(H)
+    def _sums(self, H):
         # Code -1, unknown, finds the row of zeros at the end.
         sums = np.zeros((len(self.class_weights) + 1, *H.shape[1:]), H.dtype)
         # The product runs in float64 even for float32: over a large class rounding would spoil L 1 = 0.
         sums[:-1] = _scale_rows(self.class_weights, self.members.T @ H)
-        return sums[self.codes] - _scale_rows(self.self_loops, H)
+        return sums
+
+    def dot(self, H):
+        H = _as_float(H)
+        return self._sums(H)[self.codes] - _scale_rows(self.self_loops, H)
+
+    def parts(self, H):
+        H = _as_float(H)
+        sums = self._sums(H)
+        return (
+            lambda b: _scale_rows(self.degree[b], H[b]),
+            # A sum less one of its terms: below zero is rounding.
+            lambda b: np.maximum(sums[self.codes[b]] - _scale_rows(self.self_loops[b], H[b]), 0),
+        )
+
+    def quad_columns(self, H):
+        H = _as_float(H)
+        sums = self.members.T @ H
+        squares = np.einsum("i...,i...,i->...", H, H, self.degree + self.self_loops)
+        within = squares - np.einsum("c...,c...,c->...", sums, sums, self.class_weights)
+        return np.maximum(within, 0).astype(H.dtype)
+
+    @property
+    def stiffness(self):
+        # Where all are linked to all L is the class size times the distance from the mean: half of the usual bound.
+        return np.where(self.degree > 0, self.degree + self.self_loops, 0)
 
     def norm_bound(self):
         return self.largest
@@ -209,6 +245,10 @@ class SumOperator(GraphOperator):
 
     def laplacian(self, H):
         return sum(weight * part.laplacian(H) for weight, part in self.terms)
+
+    @property
+    def stiffness(self):
+        return sum(weight * part.stiffness for weight, part in self.terms)
 
     def quad_columns(self, H):
         return sum(weight * part.quad_columns(H) for weight, part in self.terms)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from scipy.sparse import issparse
 from sklearn.utils._param_validation import StrOptions
 
-from ..base import Factorizer
+from ..base import Factorizer, NonNegativeData
 
 
-class NMF(Factorizer):
+class NMF(NonNegativeData, Factorizer):
     """Non-negative matrix factorisation, ``X ~ H Z`` with X, H and Z non-negative.
 
     Every sample is a sum of parts, with no part ever taken away.
@@ -98,35 +97,4 @@ class NMF(Factorizer):
         random_state=None,
         verbose=0,
     ):
-        super().__init__(
-            n_components,
-            solver=solver,
-            init=init,
-            max_iter=max_iter,
-            tol=tol,
-            eta=eta,
-            rule=rule,
-            n_clusters=n_clusters,
-            callback=callback,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.loss = loss
-
-    def _check_data(self, X) -> None:
-        # scipy would sum duplicate entries in the caller's own matrix to find the smallest.
-        smallest = (X.copy() if issparse(X) and not X.has_canonical_format else X).min()
-        if smallest < 0:
-            raise ValueError(
-                f"Negative values in data passed to NMF: the smallest entry of X is {smallest:.3g}. "
-                "Use SemiNMF for data of any sign, or shift X."
-            )
-        if self.init in ("svd", "lp"):
-            raise ValueError(f'init="{self.init}" gives components of any sign: use it with SemiNMF, or "nndsvd" here.')
-        if self.loss == "kl" and self.solver in ("hals", "apg"):
-            raise ValueError(f'solver="{self.solver}" needs a squared error: use loss="frobenius", or solver="mu".')
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
+        self._store(locals())

@@ -1,0 +1,183 @@
+"""`Coder`: what a fitted model is used for. Samples become codes, codes become samples and clusters."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from . import threads, updates
+from .constraints import NonNegative
+from .data import Matrix, wrap
+from .problem import Chain, Problem
+from .solve import solve
+
+
+class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """The half of a model that comes after ``fit``; it needs ``components_``, ``layers_`` and ``clusters_``."""
+
+    loss = "frobenius"
+    _constraints: dict = {"H": NonNegative(), "Z": NonNegative()}
+
+    def _check_data(self, X) -> None:
+        """Refuse X the model has no meaning for."""
+
+    def _validate(self, X, *, reset: bool):
+        X = validate_data(
+            self, X, reset=reset, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], order=None
+        )
+        self._check_data(X)
+        return X
+
+    def transform(self, X) -> np.ndarray:
+        """Code samples exactly: the best non-negative combination of the components for each.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, seen before or not.
+
+        Returns
+        -------
+        H : ndarray of shape (n_samples, n_components)
+            Non-negative codes, in the units of X.
+        """
+        check_is_fitted(self)
+        X = self._validate(X, reset=False)
+        with threads.own_threads():
+            data = wrap(X)
+            H = self._codes(data, self._blank(data))
+        H *= data.dtype.type(data.scale)
+        return H
+
+    def _blank(self, data: Matrix) -> np.ndarray:
+        """Codes that know nothing: zero, or spread evenly where a rule multiplies them."""
+        shape = (data.shape[0], len(self.components_))
+        if self.loss == "frobenius":
+            return np.zeros(shape, data.dtype)
+        return np.full(shape, max(data.total, 1e-300) / np.prod(shape), data.dtype)
+
+    def _codes(self, data: Matrix, H: np.ndarray) -> np.ndarray:
+        """Codes on the fitted components, exact for a squared loss."""
+        constraint = self._constraints["H"]
+        problem = Problem(Chain(data, loss=self.loss), {"H": constraint})
+        factors = {"H": H, "Z": np.ascontiguousarray(self.components_.T, dtype=data.dtype)}
+        if self.loss == "frobenius":
+            term = problem.term("H", factors)
+            # Dependent components have many exact codes: then H must not choose, only the sample and the components.
+            start = np.zeros_like(H) if updates.gram_solver(term.gram)[1] else H
+            return updates.for_constraint(updates.exact, constraint)(start, term)
+        return solve(
+            problem,
+            factors,
+            {"H": updates.multiplicative},
+            max_iter=1000,
+            tol=1e-9,
+            extrapolate=True,
+            evaluate_every=10,
+        ).best["H"]
+
+    def inverse_transform(self, H) -> np.ndarray:
+        """Map codes back to the input space.
+
+        Parameters
+        ----------
+        H : array-like of shape (n_samples, n_components)
+            Codes.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Their reconstruction.
+        """
+        check_is_fitted(self)
+        H = np.asarray(H)
+        if H.ndim != 2 or H.shape[1] != len(self.components_):
+            raise ValueError(f"H must have shape (n_samples, {len(self.components_)}), got {H.shape}.")
+        return H @ self.components_
+
+    def cluster(self, X, n_clusters: int | None = None) -> np.ndarray:
+        """Cluster samples by their codes, in a scaling no change of basis can alter (`readout.Clusters`).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        n_clusters : int or None
+            Number of clusters; None means the model's ``n_clusters``, or its number of components.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Cluster of each sample.
+        """
+        check_is_fitted(self)
+        return self.clusters_.predict(self.transform(X), n_clusters or self.n_clusters or self.n_components)
+
+    def predict(self, X) -> np.ndarray:
+        """Return the cluster of each sample; `cluster` with the model's own number of clusters.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Cluster of each sample.
+        """
+        return self.cluster(X)
+
+    def fit_predict(self, X, y=None) -> np.ndarray:
+        """Fit and return the cluster of each training sample.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data.
+        y : Ignored
+            Not used, present for API consistency.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Cluster of each sample.
+        """
+        H = self.fit(X, y).layers_[-1].representation
+        return self.clusters_.predict(H, self.n_clusters or self.n_components)
+
+    def score(self, X, y=None) -> float:
+        """Share of X the model explains: 1 is a perfect fit.
+
+        ``1 - ||X - HZ||^2 / ||X||^2``, or with the KL loss ``-D(X || HZ) / sum(X)``, where 0 is a perfect fit.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        y : Ignored
+            Not used, present for API consistency.
+
+        Returns
+        -------
+        score : float
+            Higher is better.
+        """
+        check_is_fitted(self)
+        X = self._validate(X, reset=False)
+        with threads.own_threads():
+            data = wrap(X)
+            H = self._codes(data, self._blank(data))
+            value = Problem(Chain(data, loss=self.loss)).value(
+                {"H": H, "Z": np.ascontiguousarray(self.components_.T, data.dtype)}
+            )
+        if self.loss == "kl":
+            return -value / data.total if data.total else 0.0
+        return 1 - 2 * value / data.sqnorm if data.sqnorm else 1.0
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
