@@ -12,6 +12,7 @@ from .constraints import Free, NonNegative
 from .terms import KL, Quad
 
 Update = Callable[[np.ndarray, Quad | KL, object], np.ndarray]
+_NONNEGATIVE = NonNegative()
 
 
 def _by_rows(block: Callable[[slice, np.ndarray], np.ndarray | None], F: np.ndarray, term) -> np.ndarray:
@@ -62,7 +63,7 @@ def exact(F: np.ndarray, term: Quad, constraint=None) -> np.ndarray:
     return _by_rows(block, F, term)
 
 
-def multiplicative(F: np.ndarray, term: Quad | KL, constraint=NonNegative(), *, eta: float = 1.0) -> np.ndarray:
+def multiplicative(F: np.ndarray, term: Quad | KL, constraint=_NONNEGATIVE, *, eta: float = 1.0) -> np.ndarray:
     """The papers' rule ``F * (minus / plus)^eta``; never raises the objective for 0 < eta <= 1.
 
     Of a divergence with a quadratic penalty it does not hold: see `root`.
@@ -77,7 +78,7 @@ def multiplicative(F: np.ndarray, term: Quad | KL, constraint=NonNegative(), *, 
     return constraint.settle(_by_rows(block, F, term))
 
 
-def root(F: np.ndarray, term: KL, constraint=NonNegative()) -> np.ndarray:
+def root(F: np.ndarray, term: KL, constraint=_NONNEGATIVE) -> np.ndarray:
     """The multiplicative rule of a divergence with a quadratic penalty: ``u f^2 + b f - c = 0``, entry by entry.
 
     The divergence is bounded by ``total f - c log f``, the penalty by a ridge u; without one this is ``c / total``.

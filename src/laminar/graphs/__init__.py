@@ -16,11 +16,23 @@ import scipy.sparse as sp
 from .labelled import LabelledKNN, Labels
 from .neighbours import KNN
 from .operators import GraphOperator
+from .rank import Rank
 from .specs import Chain, Graph, Precomputed, Sum
 
-__all__ = ["KNN", "Chain", "Graph", "GraphOperator", "LabelledKNN", "Labels", "Precomputed", "Sum", "as_graph"]
+__all__ = [
+    "KNN",
+    "Chain",
+    "Graph",
+    "GraphOperator",
+    "LabelledKNN",
+    "Labels",
+    "Precomputed",
+    "Rank",
+    "Sum",
+    "as_graph",
+]
 
-_NAMED = {"knn": KNN, "labels": Labels, "chain": Chain}
+_NAMED = {"knn": KNN, "labels": Labels, "chain": Chain, "rank": Rank}
 
 
 def as_graph(graph: str | Graph | sp.sparray | sp.spmatrix | np.ndarray | None) -> Graph | None:
@@ -28,7 +40,7 @@ def as_graph(graph: str | Graph | sp.sparray | sp.spmatrix | np.ndarray | None) 
 
     Parameters
     ----------
-    graph : {"knn", "labels", "chain"}, Graph, sparse matrix, ndarray or None
+    graph : {"knn", "labels", "chain", "rank"}, Graph, sparse matrix, ndarray or None
         A name stands for that graph with its default parameters, a matrix for :class:`Precomputed`.
 
     Returns
@@ -47,6 +59,6 @@ def as_graph(graph: str | Graph | sp.sparray | sp.spmatrix | np.ndarray | None) 
     if isinstance(graph, str) and graph in _NAMED:
         return _NAMED[graph]()
     raise ValueError(
-        "graph must be 'knn', 'labels', 'chain', a sparse matrix, None, or made from laminar.graphs as in "
+        "graph must be 'knn', 'labels', 'chain', 'rank', a sparse matrix, None, or made from laminar.graphs as in "
         f"KNN(5) + 0.5 * Chain(); got {graph!r}."
     )
