@@ -7,18 +7,23 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from laminar import NMF, SemiNMF
+from laminar import GNMF, NMF, WSF, SemiNMF, SlowFeatureNMF
 
 MODELS = [
     NMF(4, init="random", random_state=0),
     NMF(4, init="random", loss="kl", random_state=0),
     SemiNMF(4, init="random", random_state=0),
+    GNMF(4, init="random", random_state=0),
+    GNMF(4, init="random", loss="kl", random_state=0),
+    WSF(4, init="random", random_state=0),
+    SlowFeatureNMF(4, init="random", random_state=0),
 ]
 every_model = pytest.mark.parametrize("model", MODELS, ids=repr)
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 rng = np.random.default_rng(0)
 X = rng.integers(0, 50, size=(60, 16)).astype(float)
+Y = np.arange(60) % 4 - 1  # for models that read it; the others ignore it
 
 
 def read_only(X, folder):
@@ -102,8 +107,8 @@ def entries(A):
 def test_every_form_gives_the_same_answer_and_stays_as_it_is(model, form, tmp_path):
     data = form(X, tmp_path)
     before = entries(data)
-    expected = clone(model).fit(sp.csr_array(X) if sp.issparse(data) else X)
-    model = clone(model).fit(data)
+    expected = clone(model).fit(sp.csr_array(X) if sp.issparse(data) else X, Y)
+    model = clone(model).fit(data, Y)
     np.testing.assert_allclose(model.components_, expected.components_, atol=1e-8)
     np.testing.assert_allclose(model.transform(data), expected.transform(X), atol=1e-6)
     assert model.score(data) == pytest.approx(expected.score(X), abs=1e-9)
@@ -112,7 +117,7 @@ def test_every_form_gives_the_same_answer_and_stays_as_it_is(model, form, tmp_pa
 
 @every_model
 def test_booleans_are_zeros_and_ones(model):
-    one, other = clone(model).fit(X > 25), clone(model).fit((X > 25).astype(float))
+    one, other = clone(model).fit(X > 25, Y), clone(model).fit((X > 25).astype(float), Y)
     assert np.array_equal(one.components_, other.components_)
 
 
@@ -120,18 +125,18 @@ def test_booleans_are_zeros_and_ones(model):
 def test_a_start_is_not_changed(model):
     H, Z = rng.random((60, 4)), rng.random((4, 16))
     before = H.copy(), Z.copy()
-    clone(model).set_params(init=(H, Z), max_iter=3).fit(X)
+    clone(model).set_params(init=(H, Z), max_iter=3).fit(X, Y)
     assert np.array_equal(H, before[0])
     assert np.array_equal(Z, before[1])
 
 
 @every_model
 def test_seeds(model):
-    same = [clone(model).fit(X).components_ for _ in range(2)]
+    same = [clone(model).fit(X, Y).components_ for _ in range(2)]
     assert np.array_equal(*same)
-    other = clone(model).set_params(random_state=1, max_iter=2).fit(X).components_
-    assert not np.allclose(other, clone(model).set_params(max_iter=2).fit(X).components_, atol=1e-3)
-    state = [clone(model).set_params(random_state=np.random.RandomState(0)).fit(X).components_ for _ in range(2)]
+    other = clone(model).set_params(random_state=1, max_iter=2).fit(X, Y).components_
+    assert not np.allclose(other, clone(model).set_params(max_iter=2).fit(X, Y).components_, atol=1e-3)
+    state = [clone(model).set_params(random_state=np.random.RandomState(0)).fit(X, Y).components_ for _ in range(2)]
     assert np.array_equal(*state)
 
 
@@ -151,14 +156,26 @@ def peak(work):
 BUFFERS = 8e6  # blocks the threads work in; they do not grow with the data
 
 
-@pytest.mark.parametrize("model", [NMF(), NMF(loss="kl", rule="published"), SemiNMF()], ids=repr)
-def test_memory_beyond_the_factors(model):
+@pytest.mark.parametrize(
+    ("model", "copies"),  # as tall as the codes: themselves, two more, and what pulls at them
+    [
+        (NMF(), 3.1),
+        (NMF(loss="kl", rule="published"), 3.1),
+        (SemiNMF(), 3.1),
+        (WSF(), 5),
+        (GNMF(graph="chain"), 5),
+        (GNMF(graph="chain", loss="kl"), 5),
+        (SlowFeatureNMF(), 5),
+    ],
+    ids=repr,
+)
+def test_memory_beyond_the_factors(model, copies):
     n, k = 60_000, 20
-    tall = np.random.default_rng(1).random((n, 30))
+    tall, y = np.random.default_rng(1).random((n, 30)), np.arange(n) % 30
     model = clone(model).set_params(n_components=k, init="random", max_iter=6, tol=0)
-    model.fit(tall[:100])  # compile
-    used, H = peak(lambda: model.fit_transform(tall))
-    assert used < 3.1 * H.nbytes + BUFFERS  # the codes, and two more of their size
+    model.fit(tall[:100], y[:100])  # compile
+    used, H = peak(lambda: model.fit(tall, y).layers_[0].representation)
+    assert used < copies * H.nbytes + BUFFERS
     if model.rule == "fast":
         used, H = peak(lambda: model.transform(tall))
         assert used < 2 * H.nbytes + BUFFERS
@@ -169,9 +186,12 @@ def test_memory_beyond_the_factors(model):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_x_is_never_copied(model, order, dtype):
     wide = np.random.default_rng(2).random((1500, 2000)).astype(dtype, order=order)
+    y = np.arange(1500) % 3
     model = clone(model).set_params(n_components=3, max_iter=2, tol=0)
-    model.fit(wide[:50])
-    used, _ = peak(lambda: model.fit(wide))
+    if isinstance(model, GNMF):
+        model.set_params(graph="labels")  # a search for neighbours does copy rows, a bounded number at a time
+    model.fit(wide[:50], y[:50])
+    used, _ = peak(lambda: model.fit(wide, y))
     assert used < wide.nbytes / 2
     used, _ = peak(lambda: model.score(wide[:1000]))
     assert used < wide.nbytes / 2

@@ -187,3 +187,24 @@ def test_sparse_kernels_of_nothing(dtype):
     kernels.kl_times(*empty, F, C, out, 0, dtype(1), dtype(FLOOR))
     assert_array_equal(out, 0)
     assert kernels.kl_value(*empty, F, C, 0, dtype(1), dtype(FLOOR)) == 0
+
+
+# ---- tied_hals ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [1, 3, 8])
+@both_floats
+def test_tied_hals(k, dtype):
+    rng = np.random.default_rng(0)
+    X, M = rng.normal(size=(12, 20)), rng.normal(size=(20, k))
+    X[4], M[:, k // 2] = 0, (0 if k > 1 else M[:, 0])  # a row and a column without curvature
+    F, gradient, K, G = (A.astype(dtype) for A in (rng.random((12, k)), X @ M, X @ X.T, M.T @ M))
+    expected, moves = plain.tied_hals(F.astype(float), *(A.astype(float) for A in (gradient, K, G)), 3)
+    before = F.copy()
+    moved = kernels.tied_hals(F, gradient, K, G, 3)
+    close(F, expected, dtype)
+    close(moved, moves, dtype)
+    assert (F >= 0).all()
+    assert (F[4] == 0).all()
+    if k > 1:
+        assert_array_equal(np.delete(F, 4, 0)[:, k // 2], np.delete(before, 4, 0)[:, k // 2])

@@ -1,6 +1,32 @@
 """Layered, non-negative representations of data."""
 
-from .models import GNMF, NMF, WSF, SemiNMF, SlowFeatureNMF
+from .models import (
+    GNMF,
+    NMF,
+    WSF,
+    ClassDrivenNMF,
+    ConceptFactorization,
+    ConstrainedNMF,
+    DeepSemiNMF,
+    DeepWSF,
+    DiscriminantNMF,
+    MultiLayerNMF,
+    SemiNMF,
+    SlowFeatureNMF,
+)
 
-__all__ = ["GNMF", "NMF", "WSF", "SemiNMF", "SlowFeatureNMF"]
+__all__ = [
+    "GNMF",
+    "NMF",
+    "WSF",
+    "ClassDrivenNMF",
+    "ConceptFactorization",
+    "ConstrainedNMF",
+    "DeepSemiNMF",
+    "DeepWSF",
+    "DiscriminantNMF",
+    "MultiLayerNMF",
+    "SemiNMF",
+    "SlowFeatureNMF",
+]
 __version__ = "0.1.0.dev0"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
@@ -10,7 +9,6 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -18,12 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from . import threads, updates
 from .callbacks import CallbackSupportMixin, hooks, with_callbacks
 from .coding import Coder
-from .constraints import NonNegative
-from .data import Matrix, wrap
+from .constraints import Free, NonNegative
+from .data import Matrix
 from .init import STARTS, best_components
 from .penalties import Penalty
 from .problem import Chain, Problem
 from .readout import Clusters
+from .samples import Samples
 from .solve import State, solve
 
 
@@ -102,19 +101,30 @@ class Factorizer(CallbackSupportMixin, Coder):
     ):
         self._store(locals())
 
-    def _store(self, parameters: dict) -> None:
-        """Keep the parameters of ``__init__``, given its ``locals()``, as they are: scikit-learn's rule."""
-        for name, value in parameters.items():
-            if name not in ("self", "__class__"):
-                setattr(self, name, value)
-
     # ---- what a model states -------------------------------------------------------------------------------------
 
     _published_eta = 1.0
 
+    @property
+    def _width(self) -> int:
+        """Number of components of a fit."""
+        return self.n_components
+
+    def _samples(self, X, y) -> Samples:
+        """The rows to work on."""
+        return Samples(X)
+
     def _auto_init(self, data: Matrix) -> str:
         """Name of the start behind ``init="auto"``."""
         return "nndsvda"
+
+    def _chain(self, data: Matrix) -> Chain:
+        """The product of factors that fits the data."""
+        return Chain(data, loss=self.loss)
+
+    def _pair(self, factors: dict[str, np.ndarray], data: Matrix) -> dict[str, np.ndarray]:
+        """Codes H and (transposed) components Z, from the factors of the solution."""
+        return factors
 
     def _penalty(self, X, data: Matrix, y, groups) -> Penalty | None:
         """What is asked of the codes beyond the fit, in unit scale."""
@@ -153,22 +163,24 @@ class Factorizer(CallbackSupportMixin, Coder):
         self._validate_params()
         X = self._validate(X, reset=True)
         with threads.own_threads(), hooks(self, self.max_iter) as hook:
-            data = wrap(X)
+            samples = self._samples(X, y)
+            data = samples.data
             unit = self._unit(data)
             penalty = self._penalty(X, data, y, groups)
-            problem = Problem(Chain(data, loss=self.loss), self._limits(penalty), penalty)
+            problem = Problem(self._chain(data), self._limits(penalty), penalty)
             state = solve(
                 problem,
                 # Nobody else holds the start: a tall one can go after the first sweep.
-                self._settled(self._start(X, data), problem),
-                {name: updates.for_constraint(self._update(), c) for name, c in problem.constraints.items()},
+                self._settled(self._start(samples), problem),
+                self._updates(problem),
                 max_iter=self.max_iter,
                 tol=self.tol,
                 extrapolate=self.rule == "fast",
                 evaluate_every=10 if self.loss == "kl" else 1,
-                callback=lambda i, value, seconds: hook(i, value * unit, seconds),
+                callback=lambda i, value, seconds: hook(i, value * unit + samples.rest, seconds),
             )
-            self._keep(problem, state)
+            self._keep(problem, state, samples)
+        self._warn()
         return self
 
     def fit_transform(self, X, y=None) -> np.ndarray:
@@ -205,33 +217,38 @@ class Factorizer(CallbackSupportMixin, Coder):
             return "mu"
         return "hals" if self.solver == "auto" else self.solver
 
+    def _updates(self, problem: Problem) -> dict[str, updates.Update]:
+        """How each factor moves."""
+        return {name: updates.for_constraint(self._update(), c) for name, c in problem.constraints.items()}
+
     def _update(self) -> updates.Update:
         """The rule for non-negative factors."""
         if self.loss == "kl" and self.rule == "fast" and self.eta is None:
             return updates.root
         eta = self._published_eta if self.rule == "published" else 1.0
         return {
-            "hals": updates.hals,
+            "hals": updates.careful if isinstance(self._constraints["Z"], Free) else updates.hals,
             "apg": updates.accelerated_gradient,
             "mu": partial(updates.multiplicative, eta=eta if self.eta is None else self.eta),
         }[self._solver]
 
-    def _start(self, X, data: Matrix) -> dict[str, np.ndarray]:
+    def _start(self, samples: Samples) -> dict[str, np.ndarray]:
         """Codes and (transposed) components in unit scale, ready for the loop."""
+        data = samples.data
         if isinstance(self.init, str):
             name = self._auto_init(data) if self.init == "auto" else self.init
-            H, Z = STARTS[name](data, self.n_components, check_random_state(self.random_state))
+            H, Z = STARTS[name](data, self._width, check_random_state(self.random_state))
             if self._solver == "mu":  # a multiplicative rule never leaves an exact zero
                 H = np.maximum(H, 1e-3 * H.mean())
                 Z = np.maximum(Z, 1e-3 * Z.mean()) if (Z >= 0).all() else Z
         else:
-            H, Z = self._given_start(X, data)
+            H, Z = self._given_start(samples)
         as_factor = partial(np.array, dtype=data.dtype, order="C", copy=True)
         return {"H": as_factor(H), "Z": as_factor(Z)}
 
-    def _given_start(self, X, data: Matrix) -> tuple[np.ndarray, np.ndarray]:
+    def _given_start(self, samples: Samples) -> tuple[np.ndarray, np.ndarray]:
         """Check ``init=(H, Z)`` or a fitted model: shapes, finiteness, signs. Z may be None: best for H."""
-        given = self.init
+        given, X, data, k = self.init, samples.X, samples.data, self._width
         if isinstance(given, BaseEstimator):
             check_is_fitted(given)
             if not hasattr(given, "components_"):
@@ -239,32 +256,42 @@ class Factorizer(CallbackSupportMixin, Coder):
             given = given.transform(X), given.components_
         if len(given) != 2:
             raise ValueError(f"init must hold two arrays (H, Z), got {len(given)}.")
-        n, p = data.shape
-        expected = {"H": (n, self.n_components), "Z": (self.n_components, p)}
-        pair = {name: np.asarray(F) for name, F in zip(expected, given, strict=True) if F is not None}
-        for name, F in pair.items():
-            if F.shape != expected[name]:
-                raise ValueError(f"init: {name} must have shape {expected[name]}, got {F.shape}.")
-            if F.dtype.kind not in "fiub":
-                raise ValueError(f"init: {name} must hold real numbers, got dtype {F.dtype}; convert it to float.")
-            if not np.isfinite(F).all():
-                raise ValueError(f"init: {name} contains NaN or infinity; give finite starting values.")
-            if isinstance(self._constraints[name], NonNegative) and (F < 0).any():
-                raise ValueError(f"init: {name} must be non-negative, its smallest entry is {F.min():.3g}.")
+        n, p = X.shape
+        expected = {"H": (n, k), "Z": (k, p)}
+        pair = {
+            name: self._check_factor(name, F, expected[name])
+            for name, F in zip(expected, given, strict=True)
+            if F is not None
+        }
         if "H" not in pair:
             raise ValueError("init: H must be given; Z may be None, the best components for H are then taken.")
+        H = samples.join(pair["H"])
         if "Z" not in pair:
-            return pair["H"], best_components(data, pair["H"], self._constraints["Z"])
+            return H, best_components(data, H, self._constraints["Z"])
         # The scale of X is carried by the components here and by the codes in the fitted model.
-        return pair["H"], pair["Z"].T / data.scale
+        return H, pair["Z"].T / data.scale
 
-    def _keep(self, problem: Problem, state: State) -> None:
+    def _check_factor(self, name: str, F, shape: tuple[int, int]) -> np.ndarray:
+        """A factor to start from: its shape, finiteness and sign."""
+        F = np.asarray(F)
+        if F.shape != shape:
+            raise ValueError(f"init: {name} must have shape {shape}, got {F.shape}.")
+        if F.dtype.kind not in "fiub":
+            raise ValueError(f"init: {name} must hold real numbers, got dtype {F.dtype}; convert it to float.")
+        if not np.isfinite(F).all():
+            raise ValueError(f"init: {name} contains NaN or infinity; give finite starting values.")
+        if isinstance(self._constraints[name], NonNegative) and (F < 0).any():
+            raise ValueError(f"init: {name} must be non-negative, its smallest entry is {F.min():.3g}.")
+        return F
+
+    def _keep(self, problem: Problem, state: State, samples: Samples) -> None:
         """Bring the solution to its canonical scale and set the fitted attributes."""
-        data = problem.chain.data
+        data, whole = samples.data, samples.whole
+        state.best = self._pair(state.best, data)
         norms = self._norms(state.best["Z"])
         Z = np.divide(state.best["Z"], norms, out=np.zeros_like(state.best["Z"]), where=norms > 0)
         self.components_ = np.ascontiguousarray(Z.T)
-        self.objective_history_ = np.array(state.history) * self._unit(data)
+        self.objective_history_ = np.array(state.history) * self._unit(data) + samples.rest
         self.n_iter_, self.converged_ = state.n_iter, state.converged
         state.factors, state.plain = {}, {}  # as tall as H, and no longer needed
         H = np.multiply(state.best["H"], norms.astype(data.dtype), out=state.best["H"])
@@ -272,19 +299,13 @@ class Factorizer(CallbackSupportMixin, Coder):
         # Codes that a penalty shaped are not the best fit, and not meant to be.
         if problem.penalty is None and self.rule == "fast" and (self.loss == "frobenius" or state.converged):
             H = self._codes(data, H)
-        error = Problem(problem.chain).value({"H": H, "Z": np.ascontiguousarray(Z)})
-        self.reconstruction_err_ = float(np.sqrt(2 * error) if self.loss == "frobenius" else error) * data.scale
-        H *= data.dtype.type(data.scale)
+        H = samples.part(H)
+        error = Problem(Chain(whole, loss=self.loss)).value({"H": H, "Z": np.ascontiguousarray(Z)})
+        self.reconstruction_err_ = float(np.sqrt(2 * error) if self.loss == "frobenius" else error) * whole.scale
+        H *= whole.dtype.type(whole.scale)
         self.layers_ = [Layer(self.components_, self.components_, H)]
         self.clusters_ = Clusters(H, self.random_state)
-        self._n_features_out = self.n_components
-        if not state.converged and self.tol > 0 and state.n_iter >= self.max_iter:
-            warnings.warn(
-                f"{type(self).__name__} stopped at max_iter={self.max_iter} before it converged; "
-                "raise max_iter, or tol if this is precise enough.",
-                ConvergenceWarning,
-                stacklevel=4,  # the caller of fit, seen through scikit-learn's wrapper
-            )
+        self._n_features_out = len(self.components_)
 
     def _norms(self, Z: np.ndarray) -> np.ndarray:
         """The canonical scale: unit length, or unit sum where sums have a meaning."""

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import threads, updates
 from .constraints import NonNegative
 from .data import Matrix, wrap
+from .graphs.specs import check_choice
 from .problem import Chain, Problem
+from .readout import reader
 from .solve import solve
 
 
@@ -18,6 +23,12 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     loss = "frobenius"
     _constraints: dict = {"H": NonNegative(), "Z": NonNegative()}
+
+    def _store(self, parameters: dict) -> None:
+        """Keep the parameters of ``__init__``, given its ``locals()``, as they are: scikit-learn's rule."""
+        for name, value in parameters.items():
+            if name not in ("self", "__class__"):
+                setattr(self, name, value)
 
     def _check_data(self, X) -> None:
         """Refuse X the model has no meaning for."""
@@ -29,39 +40,75 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._check_data(X)
         return X
 
-    def transform(self, X) -> np.ndarray:
+    def _warn(self) -> None:
+        """Say so where the sweeps ran out."""
+        if not self.converged_ and self.tol > 0 and self.n_iter_ >= self.max_iter:
+            warnings.warn(
+                f"{type(self).__name__} stopped at max_iter={self.max_iter} before it converged; "
+                "raise max_iter, or tol if this is precise enough.",
+                ConvergenceWarning,
+                stacklevel=4,  # the caller of fit, seen through scikit-learn's wrapper
+            )
+
+    def transform(self, X, *, layer: int = -1, method: str = "nonnegative", readout: str = "raw") -> np.ndarray:
         """Code samples exactly: the best non-negative combination of the components for each.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples, seen before or not.
+        layer : int, default=-1
+            Which of ``layers_``; the last is the top.
+        method : {"nonnegative", "pinv"}, default="nonnegative"
+            "pinv" is plain least squares: faster, and of any sign.
+        readout : {"raw", "whitened", "isometric"}, default="raw"
+            How the codes are looked at (`readout`): as they are; in the basis-free form that is clustered; or with the
+            distances of what they stand for in the input space, for classifiers.
 
         Returns
         -------
         H : ndarray of shape (n_samples, n_components)
-            Non-negative codes, in the units of X.
+            Codes, in the units of X unless whitened.
         """
         check_is_fitted(self)
+        check_choice("method", method, ("nonnegative", "pinv"))
+        look = reader(readout, self._layer(layer))
         X = self._validate(X, reset=False)
+        return look(self._code(X, layer, method))
+
+    def _layer(self, layer: int):
+        """One of the layers, by position."""
+        if not -len(self.layers_) <= layer < len(self.layers_):
+            raise ValueError(f"layer={layer} is out of range: the model has {len(self.layers_)} layers.")
+        return self.layers_[layer]
+
+    def _code(self, X, layer: int, method: str) -> np.ndarray:
+        """Codes of validated samples on one layer."""
+        components = self._layer(layer).components
         with threads.own_threads():
             data = wrap(X)
-            H = self._codes(data, self._blank(data))
+            H = self._blank(data, components)
+            if method == "pinv":
+                Z = np.ascontiguousarray(components.T, dtype=data.dtype)
+                H = updates.least_squares(H, Chain(data).term("H", {"H": H, "Z": Z}))
+            else:
+                H = self._codes(data, H, components)
         H *= data.dtype.type(data.scale)
         return H
 
-    def _blank(self, data: Matrix) -> np.ndarray:
+    def _blank(self, data: Matrix, components: np.ndarray | None = None) -> np.ndarray:
         """Codes that know nothing: zero, or spread evenly where a rule multiplies them."""
-        shape = (data.shape[0], len(self.components_))
+        shape = (data.shape[0], len(self.components_ if components is None else components))
         if self.loss == "frobenius":
             return np.zeros(shape, data.dtype)
         return np.full(shape, max(data.total, 1e-300) / np.prod(shape), data.dtype)
 
-    def _codes(self, data: Matrix, H: np.ndarray) -> np.ndarray:
-        """Codes on the fitted components, exact for a squared loss."""
+    def _codes(self, data: Matrix, H: np.ndarray, components: np.ndarray | None = None) -> np.ndarray:
+        """Codes on the fitted components (or others), exact for a squared loss."""
+        components = self.components_ if components is None else components
         constraint = self._constraints["H"]
         problem = Problem(Chain(data, loss=self.loss), {"H": constraint})
-        factors = {"H": H, "Z": np.ascontiguousarray(self.components_.T, dtype=data.dtype)}
+        factors = {"H": H, "Z": np.ascontiguousarray(components.T, dtype=data.dtype)}
         if self.loss == "frobenius":
             term = problem.term("H", factors)
             # Dependent components have many exact codes: then H must not choose, only the sample and the components.
@@ -77,13 +124,15 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             evaluate_every=10,
         ).best["H"]
 
-    def inverse_transform(self, H) -> np.ndarray:
+    def inverse_transform(self, H, *, layer: int = -1) -> np.ndarray:
         """Map codes back to the input space.
 
         Parameters
         ----------
         H : array-like of shape (n_samples, n_components)
             Codes.
+        layer : int, default=-1
+            Which of ``layers_`` they belong to.
 
         Returns
         -------
@@ -91,10 +140,10 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Their reconstruction.
         """
         check_is_fitted(self)
-        H = np.asarray(H)
-        if H.ndim != 2 or H.shape[1] != len(self.components_):
-            raise ValueError(f"H must have shape (n_samples, {len(self.components_)}), got {H.shape}.")
-        return H @ self.components_
+        H, components = np.asarray(H), self._layer(layer).components
+        if H.ndim != 2 or H.shape[1] != len(components):
+            raise ValueError(f"H must have shape (n_samples, {len(components)}), got {H.shape}.")
+        return H @ components
 
     def cluster(self, X, n_clusters: int | None = None) -> np.ndarray:
         """Cluster samples by their codes, in a scaling no change of basis can alter (`readout.Clusters`).
@@ -112,7 +161,7 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Cluster of each sample.
         """
         check_is_fitted(self)
-        return self.clusters_.predict(self.transform(X), n_clusters or self.n_clusters or self.n_components)
+        return self.clusters_.predict(self.transform(X), n_clusters or self.n_clusters or len(self.components_))
 
     def predict(self, X) -> np.ndarray:
         """Return the cluster of each sample; `cluster` with the model's own number of clusters.
@@ -145,7 +194,7 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Cluster of each sample.
         """
         H = self.fit(X, y).layers_[-1].representation
-        return self.clusters_.predict(H, self.n_clusters or self.n_components)
+        return self.clusters_.predict(H, self.n_clusters or len(self.components_))
 
     def score(self, X, y=None) -> float:
         """Share of X the model explains: 1 is a perfect fit.

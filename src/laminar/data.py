@@ -4,6 +4,7 @@
 
 * ``times(R)``: the product ``X @ R``, as a function of a slice of rows, so that nobody needs all of it at once;
 * ``ratio_times(M)``: ``(X / (F M^T)) @ M`` as a function of a slice of rows and of F there, for Kullback-Leibler;
+* ``rows(b)``: a few rows as they are;
 * ``divergence(F, M)`` and ``sqnorm``.
 
 All of them speak of X in *unit scale*, X divided by its largest magnitude (``scale``), so that nothing over- or
@@ -80,6 +81,13 @@ class Matrix:
         """Stored entries of a row, on average: what a product costs."""
         return self.stored / max(1, self.shape[0])
 
+    @cached_property
+    def nonnegative(self) -> bool:
+        """Whether no entry is below zero."""
+        n, p = self.base_shape
+        rows = threads.blocks(n, max(64, _CACHED // max(1, p)))
+        return all(threads.each(lambda b: bool(self._stored_rows(b).min(initial=0) >= 0), rows))
+
     def product(self, R: np.ndarray) -> np.ndarray:
         """All of ``X @ R``."""
         return collect(self.times(R), self.blocks(R.shape[1]), (self.shape[0], R.shape[1]), self.dtype)
@@ -111,6 +119,10 @@ class Dense(Matrix):
         step, item = base.strides, base.itemsize
         # BLAS reads rows that are contiguous and aligned; others are copied a block at a time.
         self._blas = base.flags.aligned and step[1] == item and step[0] >= 0 and step[0] % item == 0
+
+    def rows(self, b: slice) -> np.ndarray:
+        """Rows b in unit scale: a copy, so few at a time."""
+        return (self.base[:, b].T if self.flipped else self.base[b]) / self.dtype.type(self.scale)
 
     def _stored_rows(self, b: slice) -> np.ndarray:
         return self.base[b]
@@ -254,6 +266,10 @@ class Sparse(Matrix):
             return out
 
         return rows
+
+    def rows(self, b: slice) -> sp.csr_array:
+        """Rows b in unit scale: a copy, so few at a time."""
+        return self.X[b] * self._unit
 
     def _stored_rows(self, b: slice) -> np.ndarray:
         return self.X[b].toarray()

@@ -92,15 +92,20 @@ def lp(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
     That is so for every non-negative X. A linear program finds the vector; for most data the first singular vector
     already is one and no program is needed.
     """
-    V, s, _ = truncated_svd(data, k, rng)
-    V = V[:, s > 1e-12 * s[0]] if s[0] > 0 else V[:, :0]
-    rank = V.shape[1]
+    V, s, right = truncated_svd(data, k, rng)
+    rank = int((s > 1e-12 * s[0]).sum()) if s[0] > 0 else 0
     H = np.zeros((data.shape[0], k))
     if rank:
+        V = V[:, :rank]
         x = _positive_combination(V)
         live = x > 0
         alpha = np.maximum(0, (-V[live] / x[live, None]).max(0))
         H[:, :rank] = np.maximum(0, V + x[:, None] * alpha)
+        y = V.T @ x
+        if rank == k and np.allclose(V @ y, x, rtol=0, atol=1e-9 * x.max()):
+            # H = V (1 + y alpha^T): its inverse is known, where least squares would square a condition of thousands.
+            A = right * s
+            return H, A - np.outer(A @ alpha / (1 + alpha @ y), y)
     if rank < k:
         H[:, rank:] = rng.uniform(size=(len(H), k - rank)) * (H.mean() if rank else 1.0)
     return H, best_components(data, H)

@@ -117,6 +117,33 @@ def hals(H, B, G, max_sweeps, shrink, rows=None, columns=None):
 
 
 @_compile
+def tied_hals(F, gradient, K, G, sweeps):
+    """Lower ``1/2 <K D G, D> + <gradient, D>`` over moves D that keep ``F + D >= 0``, by coordinate descent.
+
+    Moves F in place and returns ``G D^T``. K ties the rows and G the columns; rows without curvature go to zero,
+    columns without are left alone.
+    """
+    n, k = F.shape
+    zero, tiny = F.dtype.type(0), np.finfo(F.dtype).tiny
+    moved = np.zeros((k, n), F.dtype)
+    for _ in range(sweeps):
+        for i in range(n):
+            for a in range(k):
+                curvature = K[i, i] * G[a, a]
+                if curvature <= tiny:
+                    F[i, a] = F[i, a] if K[i, i] > tiny else zero
+                    continue
+                slope = gradient[i, a]
+                for j in range(n):
+                    slope += K[i, j] * moved[a, j]
+                step = max(F[i, a] - slope / curvature, zero) - F[i, a]
+                F[i, a] += step
+                for c in range(k):
+                    moved[c, i] += step * G[a, c]
+    return moved
+
+
+@_compile
 def _solve_passive(G, b, passive, L, x):
     """Solve G_PP x_P = b_P by Cholesky; components that depend on earlier ones leave P (then returns False)."""
     k = b.shape[0]

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-__all__ = ["Attribute", "read_labels"]
+__all__ = ["Attribute", "read_attribute", "read_labels"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +101,38 @@ def read_labels(y: ArrayLike, n_samples: int) -> tuple[Attribute, ...]:
     return tuple(_read_column(column, name) for column, name in zip(columns, names, strict=True))
 
 
+def read_attribute(y: ArrayLike | None, n_samples: int) -> Attribute:
+    """Read partial labels for who needs just one attribute.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,) or (n_samples, 1), or None
+        As for :func:`read_labels`; None means that every label is unknown.
+    n_samples : int
+        Number of samples the labels belong to.
+
+    Returns
+    -------
+    Attribute
+        The attribute.
+
+    Examples
+    --------
+    >>> read_attribute([3, -1, 3], n_samples=3).codes
+    array([ 0, -1,  0])
+    >>> read_attribute(None, n_samples=3).codes
+    array([-1, -1, -1])
+    """
+    if y is None:
+        return Attribute(np.full(n_samples, -1), np.array([]))
+    attributes = read_labels(y, n_samples)
+    if len(attributes) != 1:
+        raise ValueError(
+            f"y has {len(attributes)} attributes, and a sample can have one class only here: pass one column of y."
+        )
+    return attributes[0]
+
+
 def label_array(y: ArrayLike) -> np.ndarray:
     """Labels as an array that keeps each value's own type.
 
@@ -160,3 +192,35 @@ def _check_values(values: np.ndarray) -> None:
             "y is an array of text that holds '-1' or 'nan', most likely unknown labels which numpy turned "
             "into text. Give a list, or an array of dtype=object, with None where the label is unknown."
         )
+
+
+def read_alphas(alpha: float | ArrayLike, n_attributes: int, name: str = "alpha") -> list[float]:
+    """Read the weights of several attributes, given as one number for all or one for each.
+
+    Parameters
+    ----------
+    alpha : float or array-like of shape (n_attributes,)
+        Weights, not negative.
+    n_attributes : int
+        Number of attributes.
+    name : str, default="alpha"
+        What to call them in an error.
+
+    Returns
+    -------
+    list of float
+        One for each attribute.
+
+    Examples
+    --------
+    >>> read_alphas(0.1, 2), read_alphas([1, 2], 2)
+    ([0.1, 0.1], [1.0, 2.0])
+    """
+    alphas = np.full(n_attributes, alpha) if np.ndim(alpha) == 0 else np.asarray(alpha)
+    if alphas.shape != (n_attributes,):
+        raise ValueError(
+            f"{name} has {np.size(alpha)} weights but y has {n_attributes} attributes; give one number, or one for each."
+        )
+    if n_attributes and (alphas.dtype.kind not in "fiu" or not (np.isfinite(alphas) & (alphas >= 0)).all()):
+        raise ValueError(f"{name} must be finite and not below 0; got {alpha!r}.")
+    return alphas.astype(float).tolist()

@@ -83,33 +83,47 @@ class Penalized(Factorizer):
             Cluster of each sample.
         """
         H = self.fit(X, y, groups).layers_[-1].representation
-        return self.clusters_.predict(H, self.n_clusters or self.n_components)
+        return self.clusters_.predict(H, self.n_clusters or len(self.components_))
 
     # ---- the penalty ---------------------------------------------------------------------------------------------
 
-    _unit_start = False  # whether the published rule begins with components of unit length
+    _published_unit = False  # whether the published rule begins with components of unit length
 
     @property
     def _invariant(self) -> bool:
         return self.rule == "fast" and self.scale == "invariant"
 
+    @property
+    def _unit_start(self) -> bool:
+        return self.rule == "published" and self._published_unit
+
     def _weight(self, alpha: float, data: Matrix) -> float:
         """The weight of a penalty in unit scale.
 
-        The invariant form is asked of X in unit scale, where a weight means the same whatever the units of X. As
-        published it is asked of H as it comes, the scale of X being in the components.
+        Where the components have unit length, for good or to begin with, the scale of X is in the codes and a weight
+        means the same whatever the units of X. Otherwise it is in the components, and the penalty is asked of H as
+        it comes.
         """
-        weight = alpha if self._invariant else alpha / self._unit(data)
-        if not np.isfinite(weight):
-            raise ValueError(f'X is too small ({data.scale:.3g}) for scale="none": multiply X by a constant.')
-        return weight
+        if self._invariant or self._unit_start:
+            return alpha
+        unit, most = self._unit(data), float(np.finfo(data.dtype).max) ** 0.5
+        if unit == 0 or alpha / unit > most:
+            raise ValueError(
+                f"X is too small for a penalty on codes as they come: its largest magnitude is {data.scale:.3g}. "
+                'Multiply X by a constant, or use scale="invariant" with rule="fast".'
+            )
+        return alpha / unit
 
     def _smooth(self, operator: GraphOperator, alpha: float, data: Matrix) -> Smooth | None:
         """A quadratic penalty; None where nothing is linked: the model is then the plain one, digit for digit."""
         if alpha == 0 or not operator.stiffness.any():
             return None
-        # Components of a divergence sum to one instead, and weigh the same.
-        return Smooth(operator, self._weight(alpha, data), self._invariant and self.loss == "frobenius")
+        weight = self._weight(alpha, data)
+        if self._invariant and self.loss == "kl":
+            # The components sum to one instead, and weigh the same. A divergence grows with X and not with its square:
+            # per mean sum of a sample the penalty does so too. In unit scale the sum of all is one at least, or X zero.
+            return Smooth(operator, weight * data.shape[0] / max(data.total, 1.0), invariant=False)
+        return Smooth(operator, weight, self._invariant)
 
     def _limits(self, penalty: Penalty | None) -> dict:
         if penalty is not None and self._invariant and self.loss == "kl":
@@ -117,9 +131,13 @@ class Penalized(Factorizer):
         return self._constraints
 
     def _settled(self, factors: dict[str, np.ndarray], problem: Problem) -> dict[str, np.ndarray]:
-        if isinstance(problem.constraints["Z"], UnitSum) or (self._unit_start and self.rule == "published"):
-            norms = self._norms(factors["Z"])
-            norms[norms == 0] = 1
-            factors["Z"] /= norms
-            factors["H"] *= norms
-        return factors
+        if problem.penalty is None:
+            return factors
+        if isinstance(problem.constraints["Z"], UnitSum):
+            norms = factors["Z"].sum(0)
+        elif self._unit_start:
+            norms = np.linalg.norm(factors["Z"], axis=0)
+        else:
+            return factors
+        norms[norms == 0] = 1
+        return {"H": factors["H"] * norms, "Z": factors["Z"] / norms}

@@ -13,6 +13,7 @@ import numpy as np
 
 from . import threads
 from .data import Rows
+from .graphs import GraphOperator
 from .terms import KL, Pull, Quad
 
 
@@ -57,7 +58,8 @@ class Smooth:
         quad = self.weight * self.operator.quad_columns(H)
         if not self.invariant:
             return replace(term, extra=lambda Z: float(quad.sum()) / 2)
-        return replace(term, gram=term.gram + np.diag(quad).astype(term.gram.dtype))
+        floor = 0.0 if quad.min() >= 0 else -np.inf  # an operator that rewards may outweigh the fit
+        return replace(term, gram=term.gram + np.diag(quad).astype(term.gram.dtype), floor=floor)
 
     def _scales(self, Z: np.ndarray) -> np.ndarray:
         if not self.invariant:
@@ -106,4 +108,37 @@ class Sparing:
         return np.abs(Z).sum(0, dtype=np.float64) if self.invariant else np.ones(Z.shape[1])
 
 
-Penalty = Smooth | Sparing
+@dataclass(frozen=True)
+class Entropic:
+    """``weight sum_a h_a^T L log h_a``, what Cai et al. add to a divergence; `updates.diffuse` is their rule for it.
+
+    The pull is the one their rule rests under, which is not quite the slope of the value.
+    """
+
+    operator: GraphOperator
+    weight: float
+
+    def value(self, H: np.ndarray, Z: np.ndarray | None = None) -> float:
+        """The penalty itself."""
+        logs = np.log(np.maximum(H, np.finfo(H.dtype).tiny), dtype=np.float64)
+        return self.weight * float(np.vdot(logs, self.operator.laplacian(H.astype(np.float64))))
+
+    def on_codes(self, term: KL, Z: np.ndarray) -> KL:
+        """The divergence as H sees it, with the penalty."""
+        weight, tiny = Z.dtype.type(self.weight), np.finfo(Z.dtype).tiny
+        degree = self.operator.degree.astype(Z.dtype)
+
+        def pull(H: np.ndarray) -> Pull:
+            _, neighbours = self.operator.parts(H)
+            down = lambda b: weight * neighbours(b) / np.maximum(H[b], tiny)  # noqa: E731
+            return Pull(lambda b: weight * degree[b, None], down, None, np.ones_like(Z[0]))
+
+        return replace(term, pull=pull, extra=self.value)
+
+    def on_components(self, term: KL, H: np.ndarray) -> KL:
+        """The divergence as Z sees it, with the penalty: a constant."""
+        value = self.value(H)
+        return replace(term, extra=lambda Z: value)
+
+
+Penalty = Smooth | Sparing | Entropic

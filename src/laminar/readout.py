@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from sklearn.cluster import KMeans
+
+from .graphs.specs import check_choice
 
 
 def whitener(H: np.ndarray) -> np.ndarray:
@@ -45,6 +49,33 @@ def unit_rows(E: np.ndarray) -> np.ndarray:
     return np.divide(E, norms, out=np.zeros_like(E), where=norms > 0)
 
 
+def isometry(Z: np.ndarray) -> np.ndarray:
+    """Return ``(Z Z^T)^(1/2)``: codes times it are as far from each other as what they stand for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> H, Z = np.array([[1.0, 0.0], [2.0, 1.0]]), np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 2.0]])
+    >>> E = H @ isometry(Z)
+    >>> bool(np.isclose(np.linalg.norm(E[0] - E[1]), np.linalg.norm(H[0] @ Z - H[1] @ Z)))
+    True
+    """
+    w, Q = np.linalg.eigh(Z.astype(np.float64) @ Z.T)
+    return (Q * np.sqrt(np.maximum(w, 0))) @ Q.T
+
+
+def reader(readout: str, layer) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the function that turns codes of a layer into a read-out of them."""
+    check_choice("readout", readout, ("raw", "whitened", "isometric"))
+    if readout == "raw":
+        return lambda H: H
+    if readout == "isometric":
+        root = isometry(layer.components)
+        return lambda H: (H @ root).astype(H.dtype)
+    W = whitener(layer.representation)
+    return lambda H: unit_rows(H @ W).astype(H.dtype)
+
+
 class Clusters:
     """k-means of codes, whitened and with unit rows; found on first use and the same ever after.
 
@@ -54,6 +85,8 @@ class Clusters:
         Codes of the training samples.
     random_state : int, RandomState instance or None
         Seed of k-means.
+    basis : ndarray of shape (n_components, rank) or None
+        What the codes are multiplied by before their rows are scaled; None whitens them.
 
     Examples
     --------
@@ -64,8 +97,8 @@ class Clusters:
     True
     """
 
-    def __init__(self, H: np.ndarray, random_state=None):
-        self.H, self.random_state = H, random_state
+    def __init__(self, H: np.ndarray, random_state=None, basis: np.ndarray | None = None):
+        self.H, self.random_state, self.basis = H, random_state, basis
         self._fitted: dict[int, tuple[np.ndarray, KMeans]] = {}
 
     def _fit(self, n_clusters: int) -> tuple[np.ndarray, KMeans]:
@@ -75,7 +108,7 @@ class Clusters:
                     f"n_clusters={n_clusters} is more than the {len(self.H)} samples the model was fitted on: "
                     "ask for fewer clusters."
                 )
-            W = whitener(self.H)
+            W = whitener(self.H) if self.basis is None else self.basis
             model = KMeans(n_clusters, n_init=10, random_state=self.random_state)
             self._fitted[n_clusters] = W, model.fit(self._embed(self.H, W))
         return self._fitted[n_clusters]

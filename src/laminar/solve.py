@@ -140,6 +140,6 @@ def _test(problem: Problem, state: State, value: float, residual: float, tol: fl
     """Record the objective and decide whether to stop: two quiet sweeps in a row, and at rest between them."""
     before = state.history[-1] if state.history else np.inf
     state.history.append(value)
-    quiet = before - value <= max(tol * value, problem.noise)
+    quiet = before - value <= max(tol * abs(value), problem.noise)  # a penalty may reward: below zero
     state.converged = tol > 0 and quiet and state.quiet and residual <= np.sqrt(tol)
     state.quiet = quiet

@@ -63,6 +63,8 @@ class Quad:
         Squared norm of what is fitted: the value at F = 0 is half of it.
     effort : float
         What one row of B costs, in multiplications per component; tells how many sweeps over F a new B is worth.
+    floor : float
+        What the value cannot be less than, but for rounding.
     pull, extra : callable or None
         A penalty (see `penalties`): F -> `Pull`, and F -> its value.
     here : Pull or None
@@ -74,6 +76,7 @@ class Quad:
     blocks: list[slice]
     constant: float
     effort: float
+    floor: float = 0.0
     pull: Callable[[np.ndarray], Pull] | None = None
     extra: Callable[[np.ndarray], float] | None = None
     here: Pull | None = None
@@ -112,7 +115,7 @@ class Quad:
             f, B = F[b].astype(np.float64), self.linear(b)
             return float(np.vdot(f @ G, f) / 2 - np.vdot(B.astype(np.float64, copy=False), f))
 
-        value = max(sum(threads.each(block, self.blocks)) + self.constant / 2, 0.0)  # NaN stays NaN
+        value = max(sum(threads.each(block, self.blocks)) + self.constant / 2, self.floor)  # NaN stays NaN
         return value if self.extra is None else value + self.extra(F)
 
     def grad(self, b: slice, f: np.ndarray) -> np.ndarray:

@@ -6,13 +6,17 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, lapack
+from scipy.sparse.linalg import LinearOperator, cg
 
 from . import kernels, threads
 from .constraints import Free, NonNegative
+from .data import collect
+from .penalties import Entropic
 from .terms import KL, Quad
 
 Update = Callable[[np.ndarray, Quad | KL, object], np.ndarray]
 _NONNEGATIVE = NonNegative()
+_FEW = 128  # components up to which exact codes, cubic in their number, are worth it within a fit
 
 
 def _by_rows(block: Callable[[slice, np.ndarray], np.ndarray | None], F: np.ndarray, term) -> np.ndarray:
@@ -30,15 +34,47 @@ def _by_rows(block: Callable[[slice, np.ndarray], np.ndarray | None], F: np.ndar
 
 
 def hals(F: np.ndarray, term: Quad, constraint=None) -> np.ndarray:
-    """Coordinate descent, as many sweeps as pay for the pass over X that made the term."""
+    """Coordinate descent, as many sweeps as pay for the pass over X that made the term.
+
+    Rows that pull at each other are seen from where F stands, so that they look around after every sweep instead.
+    """
     sweeps = int(np.clip(1 + term.effort / (2 * F.shape[1]), 1, 20))
     term = term.at(F)
+    if term.here is None or term.here.stiffness is None:
+        return _descend(F, term, sweeps)
+    term = term.materialized(F.shape, F.dtype)
+    F = _descend(F, term, 1)
+    for _ in range(min(sweeps, 4) - 1):
+        F = _descend(F, term.at(F), 1)
+    return F
+
+
+def _descend(F: np.ndarray, term: Quad, sweeps: int) -> np.ndarray:
+    """Sweep every row of F by itself."""
 
     def block(b: slice, f: np.ndarray) -> None:
         B, *ridge = term.system(b, f)
         kernels.hals(f, B, term.gram, sweeps, 0.3, *ridge)
 
     return _by_rows(block, F, term)
+
+
+def careful(F: np.ndarray, term: Quad, constraint=None) -> np.ndarray:
+    """`hals`, or `exact` where components nearly depend on each other: there coordinate descent hardly moves.
+
+    Components of any sign come to that easily, non-negative ones seldom.
+    """
+    stuck = term.pull is None and len(term.gram) <= _FEW and _condition(term.gram) > 1e4
+    return (exact if stuck else hals)(F, term, constraint)
+
+
+def _condition(G: np.ndarray) -> float:
+    """Condition number of a Gram with components of unit length; dead ones do not count."""
+    size = np.sqrt(np.diag(G).astype(np.float64))
+    live = size > 0
+    G = G[np.ix_(live, live)] / size[live] / size[live][:, None]
+    w = np.linalg.eigvalsh(G) if live.any() else np.ones(1)
+    return float(w[-1] / max(w[0], 1e-300))
 
 
 def exact(F: np.ndarray, term: Quad, constraint=None) -> np.ndarray:
@@ -56,8 +92,11 @@ def exact(F: np.ndarray, term: Quad, constraint=None) -> np.ndarray:
             done = (free >= -eps * np.abs(free).max(1, keepdims=True)).all(1)
             f[done], rest = np.maximum(free[done], 0), np.flatnonzero(~done)
         h, B = np.ascontiguousarray(f[rest]), np.ascontiguousarray(B[rest])
-        kernels.hals(h, B, term.gram, 30, 0.03)
-        kernels.nnls(h, B, G)
+        if len(G) > 2 * _FEW:  # pivoting is cubic in the number of components: so many are left to descent alone
+            kernels.hals(h, B, term.gram, 50, 0.01)
+        else:
+            kernels.hals(h, B, term.gram, 30, 0.03)
+            kernels.nnls(h, B, G)
         f[rest] = h
 
     return _by_rows(block, F, term)
@@ -100,6 +139,25 @@ def root(F: np.ndarray, term: KL, constraint=_NONNEGATIVE) -> np.ndarray:
     return constraint.settle(_by_rows(block, F, term))
 
 
+def diffuse(F: np.ndarray, term: KL, constraint=_NONNEGATIVE, *, penalty: Entropic) -> np.ndarray:
+    """Cai et al.'s rule for a divergence over a graph: what `multiplicative` would give, diffused over the edges.
+
+    Of every component h solves ``(total + weight L) h = f * ratio``, which is not negative; no n x n matrix is formed.
+    """
+    operator, weight = penalty.operator, penalty.weight
+    total = term.total.astype(np.float64)
+    mass = collect(lambda b: F[b] * term.ratio(b, F[b]), term.blocks, F.shape, np.float64)
+
+    def component(a: int) -> np.ndarray:
+        diagonal = np.maximum(total[a] + weight * operator.degree, np.finfo(np.float64).tiny)
+        system = LinearOperator(2 * diagonal.shape, lambda h: total[a] * h + weight * operator.laplacian(h))
+        scaled = LinearOperator(2 * diagonal.shape, lambda h: h / diagonal)
+        return cg(system, mass[:, a], F[:, a].astype(np.float64), rtol=1e-12, maxiter=1000, M=scaled)[0]
+
+    codes = threads.each(component, range(F.shape[1]))
+    return np.maximum(np.stack(codes, axis=1), 0).astype(F.dtype)
+
+
 def _tiny(plus: np.ndarray) -> float:
     """A floor for denominators, small against their mean."""
     return max(1e-12 * float(plus.mean()), float(np.finfo(plus.dtype).tiny))
@@ -116,13 +174,14 @@ def accelerated_gradient(
 
     def block(b: slice, h: np.ndarray) -> np.ndarray:
         B, rows, columns = term.system(b, h)
-        ridge = 0.0 if rows is None else rows[:, None] * columns
-        y, a, first, lipschitz = h, 1.0, None, h.dtype.type(steepest + np.max(ridge))
+        # A ridge of its own for every entry: the steps differ in length, and distances are measured accordingly.
+        ridge = h.dtype.type(0) if rows is None else rows[:, None] * columns
+        y, a, first, lipschitz = h, 1.0, None, h.dtype.type(steepest) + ridge
         for step in range(max_steps):
             new = constraint.project(y - (y @ G + ridge * y - B) / lipschitz)
-            moved = float(np.linalg.norm(new - y))  # the projected gradient at y, over the Lipschitz constant
+            moved = float(np.linalg.norm((new - y) * lipschitz))  # the projected gradient at y
             first = moved if first is None else first
-            if np.vdot(y - new, new - h) > 0:
+            if np.vdot((y - new) * lipschitz, new - h) > 0:
                 a = 1.0
             a_next = (1 + np.sqrt(1 + 4 * a * a)) / 2
             y, h, a = new + h.dtype.type((a - 1) / a_next) * (new - h), new, a_next

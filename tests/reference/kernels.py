@@ -40,3 +40,17 @@ def kl_times(X, F, M, floor):
 def kl_value(X, F, M, floor):
     Y = np.maximum(F @ M.T, floor)
     return sum(x * np.log(x / y) for x, y in zip(X.ravel(), Y.ravel(), strict=True) if x > 0)
+
+
+def tied_hals(F, gradient, K, G, sweeps):
+    """Coordinate descent on ``1/2 <K D G, D> + <gradient, D>`` over F + D >= 0; returns F + D and ``G D^T``."""
+    D = np.zeros_like(F)
+    for _ in range(sweeps):
+        for i in range(len(F)):
+            for a in range(len(G)):
+                if K[i, i] == 0:
+                    F[i, a], D[i, a] = 0, 0
+                elif G[a, a] > 0:
+                    slope = (K[i] @ D @ G + gradient[i])[a]
+                    D[i, a] = max(F[i, a] + D[i, a] - slope / (K[i, i] * G[a, a]), 0) - F[i, a]
+    return F + D, G @ D.T

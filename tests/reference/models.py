@@ -83,3 +83,166 @@ def kkt(X, H, Z):
         np.linalg.norm(np.minimum(H, H_grad)) / np.linalg.norm(X @ Z.T),
         np.linalg.norm(np.minimum(Z, Z_grad)) / np.linalg.norm(H.T @ X),
     )
+
+
+# --------------------------------------------------------------------------------------------------- with labels
+
+
+def class_mask(y, n_components, per_class=1):
+    """M of class-driven NMF, entry by entry; y holds classes 0, 1, ... and -1 where unknown."""
+    M = np.zeros((len(y), n_components))
+    for i, label in enumerate(y):
+        for a in range(per_class * (max(y) + 1)):
+            M[i, a] = label >= 0 and a // per_class != label
+    return M
+
+
+def class_driven(X, H, Z, M, alpha, n_iter):
+    """Class-driven NMF (Xiao et al.) for ||X - HZ||^2 + alpha sum(M * H); yields (H, Z) after each iteration."""
+    for _ in range(n_iter):
+        H = H * (X @ Z.T) / (H @ Z @ Z.T + alpha / 2 * M)
+        Z = Z * (H.T @ X) / (H.T @ H @ Z)
+        yield H, Z
+
+
+def class_driven_kl(X, H, Z, M, alpha, n_iter):
+    """The same for D(X || HZ) + alpha sum(M * H), the objective its update belongs to."""
+    for _ in range(n_iter):
+        H = H * ((X / (H @ Z)) @ Z.T) / (Z.sum(1) + alpha * M)
+        Z = Z * (H.T @ (X / (H @ Z))) / H.sum(0)[:, None]
+        yield H, Z
+
+
+def label_constraints(y):
+    """A of constrained NMF, dense: a column for each class, then one for each sample of unknown class."""
+    classes = [c for c in np.unique(y) if c >= 0]
+    columns = [y == c for c in classes] + [np.arange(len(y)) == i for i in np.flatnonzero(y < 0)]
+    return np.array(columns, dtype=float).T
+
+
+def constrained(X, H, Z, A, n_iter):
+    """Constrained NMF (Liu et al.), ||X - A Q Z||^2 from the class means of H; yields (A Q, Z)."""
+    Q = np.linalg.pinv(A) @ H
+    for _ in range(n_iter):
+        Q = Q * (A.T @ X @ Z.T) / (A.T @ A @ Q @ Z @ Z.T)
+        H = A @ Q
+        Z = Z * (H.T @ X) / (H.T @ H @ Z)
+        yield H, Z
+
+
+def constrained_kl(X, H, Z, A, n_iter):
+    """The same for D(X || A Q Z)."""
+    Q = np.linalg.pinv(A) @ H
+    for _ in range(n_iter):
+        Q = Q * (A.T @ (X / (A @ Q @ Z)) @ Z.T) / np.outer(A.sum(0), Z.sum(1))
+        H = A @ Q
+        Z = Z * (H.T @ (X / (H @ Z))) / H.sum(0)[:, None]
+        yield H, Z
+
+
+def scatter_matrices(y):
+    """I - P and P - M over the labelled samples, dense: h^T (I - P) h is the scatter within classes, the other between.
+
+    P takes the mean of a class, M that of all.
+    """
+    known = (y >= 0).astype(float)
+    same = np.equal.outer(y, y) * np.outer(known, known)
+    P = same / np.maximum(same.sum(1), 1)[:, None]
+    return np.diag(known) - P, P - np.outer(known, known) / known.sum()
+
+
+def discriminant(X, H, Z, y, within, n_iter):
+    """What Trigeorgis et al. ran as DNMF: ||X - HZ||^2 + within Tr S_w(H) with D = I; yields (H, Z)."""
+    inside, _ = scatter_matrices(y)
+    D = np.diag((y >= 0).astype(float))
+    for _ in range(n_iter):
+        H = H * (X @ Z.T + within * (D - inside) @ H) / (H @ Z @ Z.T + within * D @ H)
+        Z = Z * (H.T @ X) / (H.T @ H @ Z)
+        yield H, Z
+
+
+# ----------------------------------------------------------------------------------------------------- on a graph
+
+
+def laplacian(W):
+    """Degrees on the diagonal, less the edges."""
+    return np.diag(W.sum(1)) - W
+
+
+def gnmf(X, H, Z, W, alpha, n_iter):
+    """Cai et al.'s GNMF, which begins with components of unit length; yields (H, Z) after each iteration."""
+    size = np.linalg.norm(Z, axis=1)
+    H, Z = H * size, Z / size[:, None]
+    for _ in range(n_iter):
+        H = H * (X @ Z.T + alpha * W @ H) / (H @ Z @ Z.T + alpha * W.sum(1)[:, None] * H)
+        Z = Z * (H.T @ X) / (H.T @ H @ Z)
+        yield H, Z
+
+
+def gnmf_kl(X, H, Z, W, alpha, n_iter):
+    """The same for the divergence: each component of the codes is the solution of a linear system."""
+    size = np.linalg.norm(Z, axis=1)
+    H, Z = H * size, Z / size[:, None]
+    for _ in range(n_iter):
+        mass, identity = H * (X / (H @ Z) @ Z.T), np.eye(len(X))
+        for a in range(len(Z)):
+            H[:, a] = np.linalg.solve(Z[a].sum() * identity + alpha * laplacian(W), mass[:, a])
+        Z = Z * (H.T @ (X / (H @ Z))) / H.sum(0)[:, None]
+        yield H.copy(), Z
+
+
+def wsf(X, H, W, alpha, n_iter):
+    """Trigeorgis et al.'s weakly supervised Semi-NMF, with the components that are best for each H."""
+
+    def pos(A):
+        return (np.abs(A) + A) / 2
+
+    def neg(A):
+        return (np.abs(A) - A) / 2
+
+    Z = np.linalg.pinv(H) @ X
+    for _ in range(n_iter):
+        B, G = X @ Z.T, Z @ Z.T
+        up = pos(B) + H @ neg(G) + alpha * W @ H
+        H = H * np.sqrt(up / (neg(B) + H @ pos(G) + alpha * W.sum(1)[:, None] * H))
+        Z = np.linalg.pinv(H) @ X
+        yield H, Z
+
+
+def slow_feature_nmf(X, H, Z, alpha, n_iter):
+    """Zafeiriou et al.'s slow feature NMF: positive and negative parts of the Laplacian of a chain."""
+    P = np.diff(np.eye(len(X)), axis=0).T  # H.T @ P are the differences in time
+    L = P @ P.T
+    for _ in range(n_iter):
+        H = H * (X @ Z.T + 2 * alpha * np.maximum(-L, 0) @ H) / (H @ Z @ Z.T + 2 * alpha * np.maximum(L, 0) @ H)
+        Z = Z * (H.T @ X) / (H.T @ H @ Z)
+        yield H, Z
+
+
+def concept_factorization(K, H, A, n_iter):
+    """Xu and Gong's rules for inner products K of samples that are all non-negative; yields (H, A)."""
+    for _ in range(n_iter):
+        H = H * (K @ A) / (H @ (A.T @ K @ A))
+        A = A * (K @ H) / (K @ A @ (H.T @ H))
+        yield H, A
+
+
+def concept_factorization_mixed(K, H, A, n_iter):
+    """The same for inner products of any sign, whose positive and negative entries are split."""
+    P, M = np.maximum(K, 0), np.maximum(-K, 0)
+    for _ in range(n_iter):
+        H = H * np.sqrt((P @ A + H @ (A.T @ M @ A)) / (M @ A + H @ (A.T @ P @ A)))
+        G = H.T @ H
+        A = A * np.sqrt((P @ H + M @ A @ G) / (M @ H + P @ A @ G))
+        yield H, A
+
+
+def non_smooth_nmf(V, H, Z, theta, n_iter):
+    """A layer of Song and Lee's stack, V ~ H S Z; yields (H, S Z) after each iteration."""
+    S = (1 - theta) * np.eye(len(Z)) + theta / len(Z)
+    for _ in range(n_iter):
+        smooth = S @ Z
+        H = H * (V @ smooth.T) / (H @ smooth @ smooth.T)
+        sharp = H @ S
+        Z = Z * (sharp.T @ V) / (sharp.T @ sharp @ Z)
+        yield H, S @ Z

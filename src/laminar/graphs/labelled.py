@@ -13,8 +13,8 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_array
 
 from ..labels import Attribute, read_labels
-from .neighbours import KNN
-from .operators import BlockOperator, ClassOperator, Gram, SparseOperator, SumOperator
+from .neighbours import KNN, in_range
+from .operators import BlockOperator, ClassOperator, GraphOperator, Gram, SparseOperator, SumOperator
 from .specs import Graph, check_choice, check_positive, count_samples
 
 
@@ -57,10 +57,11 @@ class Labels(Graph):
     def build(self, X, y=None, groups=None):
         if y is None:
             raise ValueError("a graph of labels needs y; pass y to fit, with -1 where the class is unknown.")
-        parts = [self._link(X, a) for a in _attributes(y, count_samples(X), self.attribute)]
+        parts = [self.link(X, a) for a in _attributes(y, count_samples(X), self.attribute)]
         return parts[0] if len(parts) == 1 else SumOperator([(1.0, part) for part in parts])
 
-    def _link(self, X, attribute):
+    def link(self, X: ArrayLike, attribute: Attribute) -> GraphOperator:
+        """Link the samples of one class of an attribute that has been read."""
         if self.weight == "binary":
             return ClassOperator(attribute, self.normalize)
         X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
@@ -70,8 +71,9 @@ class Labels(Graph):
         return BlockOperator(X.shape[0], list(zip(classes, make(X, classes), strict=True)))
 
     def _rbf_blocks(self, X, classes):
+        X, unit = in_range(X)
         squares = [euclidean_distances(X[rows], squared=True) for rows in classes]
-        bandwidth = self.bandwidth or _median_distance(squares)
+        bandwidth = self.bandwidth / unit if self.bandwidth else _median_distance(squares)
         blocks = [np.exp(-square / (2 * bandwidth**2)) for square in squares]
         for block in blocks:
             np.fill_diagonal(block, 0)

@@ -60,24 +60,32 @@ class KNN(Graph):
         if not 1 <= self.n_neighbors < n_samples:
             raise ValueError(
                 f"n_neighbors={self.n_neighbors} must be at least 1 and below the number of samples, "
-                f"{n_samples}; lower n_neighbors or give more samples."
+                f"{n_samples}; lower n_neighbors, or give more than {n_samples} samples."
             )
+        X, unit = in_range(X)
         points = unit_rows(X) if self.weight == "cosine" else X
         squares, neighbours = _nearest(points, self.n_neighbors)
         starts = np.arange(0, neighbours.size + 1, self.n_neighbors)
-        edges = self._weights(X, squares, neighbours).ravel()
+        edges = self._weights(X, unit, squares, neighbours).ravel()
         W = sp.csr_array((edges, neighbours.ravel(), starts), shape=(n_samples, n_samples))
         return SparseOperator(W.maximum(W.T) if self.symmetrize == "union" else W.minimum(W.T))
 
-    def _weights(self, X, squares, neighbours):
+    def _weights(self, X, unit, squares, neighbours):
         if self.weight == "binary":
             return np.ones_like(squares)
         if self.weight == "heat":
-            bandwidth = self.bandwidth or mean_distance(X)
+            bandwidth = self.bandwidth / unit if self.bandwidth else mean_distance(X)
             return np.exp(-squares / (2 * bandwidth**2))
         blank = row_squares(X) == 0  # no angle, although the formula would give one
         cosine = np.maximum(1 - squares / 2, 0)  # of unit rows
         return np.where(blank[:, None] | blank[neighbours], 0, cosine)
+
+
+def in_range(X: np.ndarray | sp.csr_array) -> tuple[np.ndarray | sp.csr_array, float]:
+    """X and 1, or where squares would leave the range of its precision X in unit scale and that unit."""
+    unit = max(float(X.max()), -float(X.min()))
+    # Numbers too small to divide by are left as they are.
+    return (X, 1.0) if unit < np.finfo(X.dtype).tiny or 1e-9 < unit < 1e9 else (X / X.dtype.type(unit), unit)
 
 
 def mean_distance(X: np.ndarray | sp.csr_array, max_samples: int = 3000) -> float:

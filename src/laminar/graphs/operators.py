@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .. import kernels, threads
 from ..data import Rows
 from ..labels import Attribute
 
@@ -53,8 +54,13 @@ class GraphOperator(ABC):
     def quad_columns(self, H: np.ndarray) -> np.ndarray:
         """``h^T L h`` for every column h of H, at least 0."""
         H = _as_float(H)
-        # L is positive semi-definite: what falls below zero is rounding, and would make a negative ridge.
-        return np.maximum(np.einsum("i...,i...->...", H, self.laplacian(H)), 0)
+        # Where codes are smooth this is a small difference of large numbers: single precision is not enough.
+        double = H.astype(np.float64, copy=False).reshape(len(H), -1)
+        up, down = self.parts(double)
+        rows = threads.blocks(len(H), 1024)
+        total = sum(threads.each(lambda b: np.einsum("ij,ij->j", double[b], up(b) - down(b)), rows))
+        # L is positive semi-definite: what still falls below zero would make a negative ridge.
+        return np.maximum(total, 0).reshape(H.shape[1:]).astype(H.dtype)
 
     def quad(self, H: np.ndarray) -> float:
         """``Tr(H^T L H)``, half the weighted sum of squared distances over ordered pairs of samples."""
@@ -88,6 +94,17 @@ class SparseOperator(GraphOperator):
     def dot(self, H):
         H = _as_float(H)
         return self.W.astype(H.dtype, copy=False) @ H
+
+    def parts(self, H):
+        H = np.ascontiguousarray(_as_float(H))
+        weights = self.W.data.astype(H.dtype, copy=False)
+
+        def neighbours(b):
+            out = np.empty_like(H[b])
+            kernels.sparse_times(self.W.indptr, self.W.indices, weights, H, out, b.start, H.dtype.type(1))
+            return out
+
+        return lambda b: _scale_rows(self.degree[b], H[b]), neighbours
 
     def tocsr(self):
         return self.W
@@ -182,55 +199,30 @@ class Gram:
         return self.A @ (self.A.T @ H) - _scale_rows(self.diagonal, H)
 
 
-class ChainOperator(GraphOperator):
-    """Each sample is linked to the next one of its sequence; products are shifted differences."""
+class ChainOperator(SparseOperator):
+    """Each sample is linked to the next one of its sequence."""
 
     def __init__(self, n_samples: int, sequence: np.ndarray):
-        contiguous = np.count_nonzero(np.diff(sequence)) == sequence.max(initial=0)
-        # A slice instead of an index array keeps the usual case free of copies.
-        self.order = slice(None) if contiguous else np.argsort(sequence, kind="stable")
-        self.n_samples = n_samples
+        self.order = np.argsort(sequence, kind="stable")
         self.linked = np.diff(sequence[self.order]) == 0
         self.longest = np.bincount(sequence).max(initial=1)
-        self.degree = self.dot(np.ones(n_samples))
-
-    def dot(self, H):
-        H = _as_float(H)
-        ordered, out = H[self.order], np.zeros_like(H)
-        out[:-1] = _scale_rows(self.linked, ordered[1:])
-        out[1:] += _scale_rows(self.linked, ordered[:-1])
-        return self._restore(out)
-
-    def laplacian(self, H):
-        steps = self._steps(H)
-        out = np.zeros((self.n_samples, *steps.shape[1:]), steps.dtype)
-        out[:-1] = -steps
-        out[1:] += steps
-        return self._restore(out)
+        before, after = self.order[:-1][self.linked], self.order[1:][self.linked]
+        W = sp.coo_array((np.ones(len(before)), (before, after)), shape=(n_samples, n_samples))
+        super().__init__(sp.csr_array(W + W.T))
 
     def quad_columns(self, H):
-        steps = self._steps(H)
-        return np.einsum("i...,i...->...", steps, steps)
+        H = _as_float(H)
+
+        def block(b):
+            steps = np.diff(H[self.order[b.start : b.stop + 1]], axis=0)
+            return np.einsum("i...,i...,i->...", steps, steps, self.linked[b], dtype=np.float64)
+
+        parts = threads.each(block, threads.blocks(len(self.linked), 1024))
+        return sum(parts, np.zeros(H.shape[1:])).astype(H.dtype)
 
     def norm_bound(self):
         # The largest eigenvalue of a path of m samples.
         return float(4 * np.sin(np.pi * (self.longest - 1) / (2 * self.longest)) ** 2)
-
-    def tocsr(self):
-        place = np.arange(self.n_samples)[self.order]
-        before, after = place[:-1][self.linked], place[1:][self.linked]
-        W = sp.coo_array((np.ones(len(before)), (before, after)), shape=(self.n_samples, self.n_samples))
-        return sp.csr_array(W + W.T)
-
-    def _steps(self, H):
-        return _scale_rows(self.linked, np.diff(_as_float(H)[self.order], axis=0))
-
-    def _restore(self, ordered):
-        if isinstance(self.order, slice):
-            return ordered
-        out = np.empty_like(ordered)
-        out[self.order] = ordered
-        return out
 
 
 class SumOperator(GraphOperator):
@@ -242,6 +234,13 @@ class SumOperator(GraphOperator):
 
     def dot(self, H):
         return sum(weight * part.dot(H) for weight, part in self.terms)
+
+    def parts(self, H):
+        parts = [(weight, *part.parts(H)) for weight, part in self.terms]
+        return (
+            lambda b: sum(weight * up(b) for weight, up, _ in parts),
+            lambda b: sum(weight * down(b) for weight, _, down in parts),
+        )
 
     def laplacian(self, H):
         return sum(weight * part.laplacian(H) for weight, part in self.terms)

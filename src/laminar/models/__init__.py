@@ -1,7 +1,27 @@
 """The models, one family a file."""
 
+from .classes import ClassDrivenNMF
+from .concept import ConceptFactorization
+from .constrained import ConstrainedNMF
+from .deep import DeepSemiNMF
+from .deep_wsf import DeepWSF
+from .discriminant import DiscriminantNMF
 from .graph import GNMF, WSF, SlowFeatureNMF
+from .multilayer import MultiLayerNMF
 from .nmf import NMF
 from .semi import SemiNMF
 
-__all__ = ["GNMF", "NMF", "WSF", "SemiNMF", "SlowFeatureNMF"]
+__all__ = [
+    "GNMF",
+    "NMF",
+    "WSF",
+    "ClassDrivenNMF",
+    "ConceptFactorization",
+    "ConstrainedNMF",
+    "DeepSemiNMF",
+    "DeepWSF",
+    "DiscriminantNMF",
+    "MultiLayerNMF",
+    "SemiNMF",
+    "SlowFeatureNMF",
+]

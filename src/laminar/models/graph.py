@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
+from .. import updates
 from ..base import NonNegativeData
 from ..constraints import Free, NonNegative
 from ..data import Matrix
-from ..graphs import KNN, Chain, GraphOperator, LabelledKNN, Labels, as_graph
+from ..graphs import KNN, Chain, LabelledKNN, Labels, as_graph
 from ..graphs.operators import SumOperator
 from ..labels import read_labels
 from ..penalized import Penalized
-from ..penalties import Smooth
+from ..penalties import Entropic, Smooth
+from ..problem import Problem
 
 _GRAPH = [StrOptions({"knn", "labels", "chain"}), HasMethods("build"), "sparse matrix", np.ndarray]
 _ALPHA = Interval(Real, 0, None, closed="left")
@@ -82,7 +85,7 @@ class GNMF(NonNegativeData, Penalized):
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "alpha": [_ALPHA],
     }
-    _unit_start = True
+    _published_unit = True
 
     def __init__(
         self,
@@ -106,13 +109,22 @@ class GNMF(NonNegativeData, Penalized):
     ):
         self._store(locals())
 
-    def _penalty(self, X, data: Matrix, y, groups) -> Smooth | None:
+    def _penalty(self, X, data: Matrix, y, groups) -> Smooth | Entropic | None:
         if self.alpha == 0:
             return None
         graph = as_graph(self.graph)
         if isinstance(self.graph, str) and self.graph == "knn":
             graph = (KNN if y is None else LabelledKNN)(self.n_neighbors)
-        return self._smooth(graph.build(X, y, groups), self.alpha, data)
+        operator = graph.build(X, y, groups)
+        if self.rule == "published" and self.loss == "kl" and operator.degree.any():
+            return Entropic(operator, self._weight(self.alpha, data))
+        return self._smooth(operator, self.alpha, data)
+
+    def _updates(self, problem: Problem) -> dict[str, updates.Update]:
+        rules = super()._updates(problem)
+        if isinstance(problem.penalty, Entropic):
+            rules["H"] = partial(updates.diffuse, penalty=problem.penalty)
+        return rules
 
 
 class WSF(Penalized):
@@ -208,12 +220,10 @@ class WSF(Penalized):
             return self._smooth(as_graph(self.graph).build(X, y, groups), alpha, data)
         if y is None:
             return None
-        alphas = read_alphas(self.alpha, len(read_labels(y, data.shape[0])))
-        return self._smooth(self._label_graphs(X, y, alphas), 1.0, data)
-
-    def _label_graphs(self, X, y, alphas: list[float]) -> GraphOperator:
-        graphs = [(alpha, Labels(self.weight, attribute=j)) for j, alpha in enumerate(alphas)]
-        return SumOperator([(alpha, graph.build(X, y)) for alpha, graph in graphs])
+        attributes = read_labels(y, data.shape[0])
+        pairs = zip(read_alphas(self.alpha, len(attributes)), attributes, strict=True)
+        terms = [(alpha, Labels(self.weight).link(X, a)) for alpha, a in pairs]
+        return self._smooth(SumOperator(terms), 1.0, data)
 
 
 class SlowFeatureNMF(NonNegativeData, Penalized):
@@ -288,8 +298,16 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
         self._store(locals())
 
     def _penalty(self, X, data: Matrix, y, groups) -> Smooth | None:
+        if self.alpha == 0:
+            return None
+        chain = Chain().build(X, groups=groups)
+        if not chain.degree.any():
+            raise ValueError(
+                "SlowFeatureNMF compares samples that follow each other, but the longest sequence has 1 sample. Give "
+                "samples of one sequence the same entry in groups, or use NMF."
+            )
         # The paper halves the fit but not the penalty.
-        return self._smooth(Chain().build(X, groups=groups), 2 * self.alpha, data)
+        return self._smooth(chain, 2 * self.alpha, data)
 
 
 def read_alphas(alpha, n_attributes: int) -> list[float]:

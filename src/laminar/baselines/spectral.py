@@ -1,0 +1,204 @@
+"""Spectral clustering of one view, and the simplest ways to make one view of several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+
+from ..metrics import normalized_mutual_information
+from ..readout import unit_rows
+from ..views import read_views
+from .affinity import normalized
+from .base import AffinityClusterer
+from .eigen import leading_eigenvectors
+
+
+class NgJordanWeiss(AffinityClusterer):
+    """Spectral clustering of one view (Ng, Jordan and Weiss).
+
+    The leading eigenvectors of ``D^-1/2 W D^-1/2``, rows brought to unit length, clustered by k-means. W has a zero
+    diagonal, and a sample without links an embedding of zeros.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters, and of eigenvectors.
+    affinity : {"gaussian", "knn", "rank", "precomputed"} or Graph, default="gaussian"
+        W: ``exp(-distance^2 / (2 sigma^2))`` with the median distance as sigma, up to 5000 samples; the binary graph
+        of nearest neighbours; the graph of ranks, `laminar.graphs.Rank`; X itself, symmetric and non-negative, dense
+        or sparse; or what a graph of `laminar.graphs` makes of X.
+    n_neighbors : int or None, default=None
+        Neighbours for "knn" (None means 5) and "rank" (None: by the number of clusters).
+    n_init : int, default=20
+        Starts of k-means.
+    random_state : int, RandomState instance or None, default=None
+        Seed of k-means and of the eigensolver.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of each sample.
+    embedding_ : ndarray of shape (n_samples, n_clusters)
+        Unit rows that were clustered.
+    eigenvalues_ : ndarray of shape (n_clusters,)
+        Of the normalised affinity, in decreasing order, within [-1, 1].
+
+    References
+    ----------
+    A. Ng, M. Jordan and Y. Weiss, On spectral clustering: analysis and an algorithm, NIPS 2001.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from laminar.baselines import NgJordanWeiss
+    >>> X = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]])
+    >>> labels = NgJordanWeiss(2, affinity="knn", n_neighbors=2, random_state=0).fit_predict(X)
+    >>> labels.tolist() in ([0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0])
+    True
+    """
+
+    view_sizes = None
+    _parameter_constraints: dict = {
+        name: allowed for name, allowed in AffinityClusterer._parameter_constraints.items() if name != "view_sizes"
+    }
+
+    def __init__(self, n_clusters=8, *, affinity="gaussian", n_neighbors=None, n_init=20, random_state=None):
+        self.n_clusters = n_clusters
+        self.affinity = affinity
+        self.n_neighbors = n_neighbors
+        self.n_init = n_init
+        self.random_state = random_state
+
+    def _embed(self, views, random_state):
+        if len(views) > 1:
+            raise ValueError(
+                f"NgJordanWeiss clusters one view and got {len(views)}: join them with concat_features, or use "
+                "CoRegularizedSpectral."
+            )
+        (W,) = self._affinities(views)
+        self.eigenvalues_, vectors = leading_eigenvectors(normalized(W), self.n_clusters, random_state)
+        return vectors
+
+
+def concat_features(views, view_sizes: Sequence[int] | None = None) -> np.ndarray:
+    """Join views side by side, with equal weight: unit rows, centred, of the same total variance.
+
+    Parameters
+    ----------
+    views, view_sizes
+        As `laminar.views.read_views` takes them.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features of all views)
+        The joined views.
+
+    Examples
+    --------
+    >>> from laminar.baselines import concat_features
+    >>> concat_features([[[1.0, 0.0], [0.0, 1.0]], [[100.0, 0.0], [0.0, 1.0]]])
+    array([[ 0.70710678, -0.70710678,  0.70710678, -0.70710678],
+           [-0.70710678,  0.70710678, -0.70710678,  0.70710678]])
+    """
+    return np.hstack([_unit_variance(unit_rows(view)) for view in read_views(views, view_sizes).arrays])
+
+
+def _unit_variance(X: np.ndarray) -> np.ndarray:
+    """Centre the columns and make the mean squared length of the rows 1; a constant view stays zero."""
+    X = X - X.mean(axis=0)
+    size = np.linalg.norm(X) / np.sqrt(len(X))
+    return X / size if size > 1e-6 else np.zeros_like(X)
+
+
+def concat_pca(
+    views, n_components: int | float = 0.95, view_sizes: Sequence[int] | None = None, random_state=None
+) -> np.ndarray:
+    """Principal components of the views joined by `concat_features`.
+
+    Parameters
+    ----------
+    views, view_sizes
+        As `laminar.views.read_views` takes them.
+    n_components : int or float in (0, 1), default=0.95
+        How many, or the share of the variance they hold together.
+    random_state : int, RandomState instance or None, default=None
+        Seed, where a randomised solver is used.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_samples, n_components)
+        Scores of the samples.
+
+    Examples
+    --------
+    >>> from laminar.baselines import concat_pca
+    >>> from laminar.datasets import make_views
+    >>> concat_pca(make_views(60, random_state=0).views, n_components=4).shape
+    (60, 4)
+    """
+    X = concat_features(views, view_sizes)
+    return PCA(n_components, random_state=random_state).fit_transform(X)
+
+
+class BestView(NamedTuple):
+    """The view that was best, and how good all of them were.
+
+    Examples
+    --------
+    >>> BestView(name="pixels", labels=np.array([0, 1]), scores={"pixels": 1.0, "noise": 0.2}).name
+    'pixels'
+    """
+
+    name: object
+    labels: np.ndarray
+    scores: dict
+
+
+def best_single_view(
+    views,
+    y: ArrayLike,
+    clusterer: NgJordanWeiss,
+    *,
+    view_sizes: Sequence[int] | None = None,
+    score: Callable[[ArrayLike, ArrayLike], float] = normalized_mutual_information,
+) -> BestView:
+    """Cluster every view by itself and keep the best. An oracle: it looks at the true classes to choose.
+
+    What it returns is therefore a bound for what choosing one view can give, not the result of a method that could be
+    used where classes are unknown.
+
+    Parameters
+    ----------
+    views, view_sizes
+        As `laminar.views.read_views` takes them.
+    y : array-like of shape (n_samples,)
+        True classes.
+    clusterer : clusterer
+        What clusters one view; it is cloned, never fitted itself.
+    score : callable, default=normalized_mutual_information
+        ``score(y, labels)``, larger is better.
+
+    Returns
+    -------
+    BestView
+        ``name`` of the best view, its ``labels``, and the ``scores`` of all by name.
+
+    Examples
+    --------
+    >>> from laminar.baselines import NgJordanWeiss, best_single_view
+    >>> from laminar.datasets import make_views
+    >>> data = make_views(60, n_noise_features=5, random_state=0)
+    >>> best = best_single_view(data.views, data.y, NgJordanWeiss(4, random_state=0))
+    >>> best.scores[best.name] > best.scores[3]
+    True
+    """
+    arrays, names, _ = read_views(views, view_sizes)
+    labels = {name: clone(clusterer).fit_predict(array) for name, array in zip(names, arrays, strict=True)}
+    scores = {name: score(y, found) for name, found in labels.items()}
+    best = max(scores, key=scores.get)
+    return BestView(best, labels[best], scores)

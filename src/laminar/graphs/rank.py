@@ -1,0 +1,73 @@
+"""A graph of nearest neighbours weighted by rank."""
+
+# ruff: noqa: D102 -- the build is the one of Graph
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_array
+
+from .neighbours import _nearest, in_range
+from .operators import SparseOperator
+from .specs import Graph
+
+_DEFAULT = 10
+_FEWEST, _MOST = 5, 50
+
+
+@dataclass(frozen=True)
+class Rank(Graph):
+    """Link each sample to its nearest neighbours with weight one over the rank: 1, 1/2, 1/3, ...
+
+    The weight of a link is the mean of both directions. Only the order of distances counts, so that views with
+    different metrics give comparable graphs; and the weights fall off, so that many neighbours can be taken where
+    samples are near-duplicates of a few others.
+
+    Parameters
+    ----------
+    n_neighbors : int, optional
+        Neighbours of each sample, itself not counted. By default half the mean size of a cluster, within 5 and 50,
+        where `n_clusters` is given, and 10 where it is not; never more than there are.
+    n_clusters : int, optional
+        Number of clusters that are looked for.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [3.0], [10.0]])
+    >>> Rank(2).build(X).tocsr().toarray()
+    array([[0.  , 1.  , 0.5 , 0.  ],
+           [1.  , 0.  , 0.75, 0.25],
+           [0.5 , 0.75, 0.  , 0.5 ],
+           [0.  , 0.25, 0.5 , 0.  ]])
+    """
+
+    n_neighbors: int | None = None
+    n_clusters: int | None = None
+
+    def __post_init__(self):
+        if self.n_clusters is not None and self.n_clusters < 1:
+            raise ValueError(f"n_clusters must be at least 1; got {self.n_clusters!r}.")
+
+    def build(self, X, y=None, groups=None):
+        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+        n_samples = X.shape[0]
+        k = self._count(n_samples)
+        _, neighbours = _nearest(in_range(X)[0], k)
+        weights = np.tile(1 / np.arange(1.0, k + 1), n_samples)
+        starts = np.arange(0, neighbours.size + 1, k)
+        A = sp.csr_array((weights, neighbours.ravel(), starts), shape=(n_samples, n_samples))
+        return SparseOperator((A + A.T) / 2)
+
+    def _count(self, n_samples: int) -> int:
+        if self.n_neighbors is None:
+            per_cluster = _DEFAULT if self.n_clusters is None else round(n_samples / (2 * self.n_clusters))
+            return min(max(per_cluster, _FEWEST), _MOST, n_samples - 1)
+        if not 1 <= self.n_neighbors < n_samples:
+            raise ValueError(
+                f"n_neighbors={self.n_neighbors} must be at least 1 and below the number of samples, "
+                f"{n_samples}; lower n_neighbors, or give more than {n_samples} samples."
+            )
+        return self.n_neighbors

@@ -1,0 +1,161 @@
+"""`Layered`: what every model of several layers shares, and the stacks that have an activation between the layers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from . import threads
+from .base import Layer
+from .callbacks import CallbackSupportMixin
+from .coding import Coder
+from .data import Matrix
+from .nonlinear import Stack, code, fit_stack
+from .nonlinear import pretrain as pretrain_stack
+from .readout import Clusters
+from .solve import Callback
+
+
+class Layered(CallbackSupportMixin, Coder):
+    """A stack of layers, fitted through an activation or (see `deep.Deep`) without one."""
+
+    _stack: Stack | None = None  # of a fitted model with an activation
+
+    @property
+    def _sizes(self) -> tuple[int, ...]:
+        """The sizes of the layers, from the input up."""
+        sizes = np.atleast_1d(self.layers)
+        if sizes.ndim != 1 or not len(sizes) or sizes.dtype.kind not in "iu" or (sizes < 1).any():
+            raise ValueError(f"layers must be one or more whole numbers above 0, as (100, 20); got {self.layers!r}.")
+        return tuple(int(k) for k in sizes)
+
+    def _check_solver(self) -> None:
+        """Refuse a solver that does not know the model."""
+        smooth = self.activation is not None
+        if self.solver in (("hals", "mu") if smooth else ("lbfgs", "adam")):
+            fitting = '"lbfgs", "apg" or "adam"' if smooth else '"hals", "mu" or "apg"'
+            raise ValueError(f'solver="{self.solver}" is not for activation={self.activation!r}: use {fitting}.')
+        if smooth and self.batch_size is not None and self.solver not in ("auto", "adam"):
+            raise ValueError(f'batch_size={self.batch_size} needs solver="adam", got "{self.solver}".')
+
+    def _given_weights(self, init, data: Matrix) -> list[np.ndarray]:
+        """The weights of a fitted model, if they fit."""
+        if not isinstance(init, BaseEstimator) or not hasattr(init, "fit"):
+            raise ValueError(f"init must be a fitted model with layers, got {type(init).__name__}.")
+        check_is_fitted(init, "layers_")
+        shapes = [layer.weights.shape for layer in init.layers_]
+        expected = list(zip(self._sizes, (data.shape[1], *self._sizes[:-1]), strict=True))
+        if shapes != expected:
+            raise ValueError(
+                f"init: the layers of {type(init).__name__} have weights of shapes {shapes}; layers={self.layers!r} "
+                f"on {data.shape[1]} features needs {expected}. Give it the same layers and features."
+            )
+        return [np.array(layer.weights, dtype=data.dtype) for layer in init.layers_]
+
+    def _train_stack(self, X, data: Matrix, init, activation: str, penalties, callback: Callback) -> None:
+        """Fit weights with an activation between them, and keep them."""
+        if init is None:
+            stack, H = pretrain_stack(X, self._sizes, activation, random_state=self.random_state)
+        else:
+            stack = Stack(self._given_weights(init, data), activation)
+            H = np.maximum(code(X, stack), 0)
+        auto = "lbfgs" if self.batch_size is None else "adam"
+        fit = fit_stack(
+            X,
+            stack,
+            H,
+            solver=auto if self.solver == "auto" else self.solver,
+            batch_size=self.batch_size,
+            penalties=penalties,
+            max_iter=max(self.max_iter, 1),
+            tol=self.tol,
+            random_state=self.random_state,
+            callback=callback,
+        )
+        self._keep_stack(X, fit.stack, fit.H)
+        self.objective_history_, self.n_iter_, self.converged_ = fit.history, fit.n_iter, fit.converged
+        self._warn()
+
+    def _keep_stack(self, X, stack: Stack, H: np.ndarray) -> None:
+        """Set the fitted attributes of a stack with an activation; hidden codes follow from those of the top."""
+        codes = stack.forward(H)
+        bases = [stack.components(F, layer) for layer, F in enumerate(codes)]
+        self._stack = stack
+        self._keep_layers(codes, stack.weights, bases)
+        self.reconstruction_err_ = float(np.sqrt(self._squared_error(X, H)))
+
+    def _squared_error(self, X, H: np.ndarray) -> float:
+        """Of the stack with an activation, a block of rows at a time."""
+        blocks = threads.blocks(len(H), 256)
+        dense = (lambda b: X[b].toarray()) if hasattr(X, "toarray") else X.__getitem__
+        parts = threads.each(lambda b: ((dense(b) - self._stack.reconstruct(H[b])).astype(float) ** 2).sum(), blocks)
+        return float(sum(parts))
+
+    def _keep_layers(self, codes: Sequence[np.ndarray], weights, bases) -> None:
+        self.layers_ = [Layer(*parts) for parts in zip(weights, bases, codes, strict=True)]
+        self.components_ = bases[-1]
+        self.clusters_ = Clusters(codes[-1], self.random_state)
+        self._n_features_out = len(self.components_)
+
+    def _warn(self) -> None:
+        if not self.converged_ and self.tol > 0 and self.n_iter_ >= self.max_iter:
+            warnings.warn(
+                f"{type(self).__name__} stopped at max_iter={self.max_iter} before it converged; "
+                "raise max_iter, or tol if this is precise enough.",
+                ConvergenceWarning,
+                stacklevel=5,  # the caller of fit, seen through scikit-learn's wrapper
+            )
+
+    # ---- using a stack with an activation ------------------------------------------------------------------------
+
+    def _code(self, X, layer: int, method: str) -> np.ndarray:
+        if self._stack is None:
+            return super()._code(X, layer, method)
+        self._layer(layer)
+        return code(X, self._stack, layer, method)
+
+    def inverse_transform(self, H, *, layer: int = -1) -> np.ndarray:
+        """Map codes back to the input space, through the activations if there are any.
+
+        Parameters
+        ----------
+        H : array-like of shape (n_samples, layers[layer])
+            Codes.
+        layer : int, default=-1
+            Which of ``layers_`` they belong to.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Their reconstruction.
+        """
+        if self._stack is None:
+            return super().inverse_transform(H, layer=layer)
+        self._layer(layer)
+        return self._stack.reconstruct(np.asarray(H), layer)
+
+    def score(self, X, y=None) -> float:
+        """Share of X the model explains, ``1 - ||X - HZ||^2 / ||X||^2``: 1 is a perfect fit.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        y : Ignored
+            Not used, present for API consistency.
+
+        Returns
+        -------
+        score : float
+            Higher is better.
+        """
+        if self._stack is None:
+            return super().score(X, y)
+        X = self._validate(X, reset=False)
+        total = float(X.multiply(X).sum() if hasattr(X, "toarray") else np.einsum("ij,ij->", X, X, dtype=np.float64))
+        return 1 - self._squared_error(X, self._code(X, -1, "nonnegative")) / total if total else 1.0

@@ -1,0 +1,214 @@
+"""Deep WSF: layers of codes, each shaped by the labels of an attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+
+import numpy as np
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from .. import threads
+from ..callbacks import hooks, with_callbacks
+from ..data import Matrix, wrap
+from ..deep import Deep
+from ..graphs import GraphOperator, Labels
+from ..graphs.operators import SumOperator
+from ..labels import Attribute, read_alphas, read_labels
+from ..nonlinear import ScaleFreePenalty
+from ..readout import unit_rows, whitener
+
+
+class DeepWSF(Deep):
+    """Deep Semi-NMF with weak labels: samples that share a pose, an expression, an identity get similar codes, on the
+    layer of that attribute.
+
+    Parameters
+    ----------
+    layers : sequence of int, default=(100, 40)
+        Size of each layer, from the input up.
+    alphas : float or sequence of float, default=0.01
+        Weight of the labels, one for all attributes or one for each.
+    attribute_layers : {"in order", "auto"} or sequence of int, default="in order"
+        The layer of each attribute: the first attribute on the first layer, and so on (the last takes what is left);
+        positions; or "auto", which fits without labels, sees on the labelled samples which layer carries which
+        attribute, and fits again.
+    mode : {"network", "coupled", "paper"}, default="network"
+        "network": hidden codes follow from the top ones, so that the labels of every layer shape all of them.
+        "coupled": hidden codes are variables tied to both neighbours. "paper": Algorithm 2 of Trigeorgis et al. to the
+        letter, in which labels of hidden layers act in pre-training alone.
+    weight : {"binary", "rbf", "dot"}, default="binary"
+        How strongly two samples of a class are linked: equally, by their distance, or by their inner product.
+    coupling : float, default=1.0
+        Weight of the layers above the first in the mode "coupled".
+    activation : {None, "stanh", "square", "relu", "softplus", "sigmoid"}, default=None
+        What stands between the layers, in the mode "network".
+    solver, batch_size, init, max_iter, tol, n_clusters, callback, random_state, verbose
+        As for :class:`DeepSemiNMF`.
+
+    Attributes
+    ----------
+    layers_ : list of Layer
+        From the input up, each with ``weights``, ``components`` in the input space and ``representation``.
+    attribute_layers_ : dict
+        The layer of each attribute, by its name or position.
+    components_, reconstruction_err_, objective_history_, n_iter_, converged_
+        As for :class:`DeepSemiNMF`; the objective includes the penalties.
+
+    See Also
+    --------
+    WSF : One layer.
+    AttributeLayers : Laminar's own model of attributes.
+
+    References
+    ----------
+    G. Trigeorgis, K. Bousmalis, S. Zafeiriou and B. Schuller, A deep matrix factorization method for learning attribute
+    representations, IEEE TPAMI 39, 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from laminar import DeepWSF
+    >>> X = np.random.default_rng(0).normal(size=(40, 12))
+    >>> y = [["left", "a"], ["right", "b"], [None, "a"], ["left", None]] * 10
+    >>> model = DeepWSF(layers=(6, 3), max_iter=20, tol=0, random_state=0).fit(X, y)
+    >>> model.attribute_layers_, [layer.representation.shape for layer in model.layers_]
+    ({0: 0, 1: 1}, [(40, 6), (40, 3)])
+    """
+
+    _parameter_constraints: dict = {
+        **Deep._parameter_constraints,
+        "alphas": [Interval(Real, 0, None, closed="left"), "array-like"],
+        "attribute_layers": [StrOptions({"in order", "auto"}), "array-like"],
+        "mode": [StrOptions({"network", "coupled", "paper"})],
+        "weight": [StrOptions({"binary", "rbf", "dot"})],
+        "coupling": [Interval(Real, 0, None, closed="neither")],
+    }
+    del _parameter_constraints["rule"]
+
+    def __init__(
+        self,
+        layers=(100, 40),
+        *,
+        alphas=0.01,
+        attribute_layers="in order",
+        mode="network",
+        weight="binary",
+        coupling=1.0,
+        activation=None,
+        solver="auto",
+        batch_size=None,
+        init="auto",
+        max_iter=500,
+        tol=1e-5,
+        n_clusters=None,
+        callback=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self._store(locals())
+
+    @with_callbacks
+    def fit(self, X, y=None, init=None):
+        """Learn the layers of X.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,) or (n_samples, n_attributes), default=None
+            Labels, some or all; -1, NaN, None and ``pandas.NA`` are unknown.
+        init : fitted model with layers, default=None
+            Start from its weights instead of pre-training.
+
+        Returns
+        -------
+        self : object
+            The fitted model.
+        """
+        self._validate_params()
+        self._check_mode()
+        X = self._validate(X, reset=True)
+        attributes = () if y is None else read_labels(y, X.shape[0])
+        alphas = read_alphas(self.alphas, len(attributes))
+        with threads.own_threads(), hooks(self, max(self.max_iter, 1)) as hook:
+            data = wrap(X)
+            where = self._assign(X, data, attributes, init)
+            self._run(X, data, self._penalties(X, y, alphas, where), init, hook)
+        names = [j if a.name is None else a.name for j, a in enumerate(attributes)]
+        self.attribute_layers_ = dict(zip(names, where, strict=True))
+        return self
+
+    def _check_mode(self) -> None:
+        if self.activation is not None and self.mode != "network":
+            raise ValueError(f'activation="{self.activation}" needs mode="network", got "{self.mode}".')
+        if self.batch_size is not None and self.activation is None:
+            raise ValueError("batch_size needs an activation here: labels tie the samples of a linear stack together.")
+        if self.activation is not None or self.mode != "network":
+            self._check_solver()
+
+    def _run(self, X, data: Matrix, graphs, init, hook) -> None:
+        """Fit with a penalty (or None) on each layer."""
+        self._stack = None
+        unit = data.scale**2
+
+        def heard(i: int, value: float, seconds: float) -> bool:
+            return hook(i, value * unit, seconds)
+
+        if self.mode == "network" and (self.activation is not None or any(graphs)):
+            penalties = [g and ScaleFreePenalty(*g) for g in graphs]
+            self._train_stack(X, data, init, self.activation or "identity", penalties, hook)
+        elif self.mode == "paper":
+            self._keep(data, self._publish(X, data, graphs, heard))
+        else:
+            start = self._begin(data, init)
+            coupled = self.mode == "coupled"
+            self._keep(
+                data, self._couple(data, *start, graphs, heard) if coupled else self._fine_tune(data, *start, heard)
+            )
+
+    # ---- which labels shape which layer --------------------------------------------------------------------------
+
+    def _assign(self, X, data: Matrix, attributes: Sequence[Attribute], init) -> list[int]:
+        """The layer of each attribute."""
+        depth, n = len(self._sizes), len(attributes)
+        if isinstance(self.attribute_layers, str):
+            if self.attribute_layers == "in order" or not n:
+                return [min(j, depth - 1) for j in range(n)]
+            self._run(X, data, [None] * depth, init, lambda *news: False)
+            return [self._carrier(attribute) for attribute in attributes]
+        layers = np.asarray(self.attribute_layers)
+        if layers.shape != (n,) or layers.dtype.kind not in "iu" or not ((-depth <= layers) & (layers < depth)).all():
+            raise ValueError(
+                f"attribute_layers must name one of the {depth} layers for each of the {n} attributes, as positions "
+                f"from 0 to {depth - 1}; got {self.attribute_layers!r}."
+            )
+        return [int(layer) % depth for layer in layers]
+
+    def _carrier(self, attribute: Attribute) -> int:
+        """The layer on which the nearest labelled neighbour of a labelled sample most often shares its label."""
+        known = attribute.known
+        hits = []
+        for layer in self.layers_:
+            H = layer.representation
+            hits.append(_nearest_agrees(unit_rows(H @ whitener(H))[known], attribute.codes[known]))
+        return int(np.argmax(hits))
+
+    def _penalties(self, X, y, alphas: list[float], where: list[int]) -> list[tuple[float, GraphOperator] | None]:
+        """A weight and a graph for each layer, or None where no label acts."""
+        found: list[list[tuple[float, GraphOperator]]] = [[] for _ in self._sizes]
+        for j, (alpha, layer) in enumerate(zip(alphas, where, strict=True)):
+            graph = Labels(self.weight, attribute=j).build(X, y)
+            if alpha > 0 and graph.degree.any():
+                found[layer].append((alpha, graph))
+        return [(1.0, SumOperator(graphs)) if graphs else None for graphs in found]
+
+
+def _nearest_agrees(E: np.ndarray, codes: np.ndarray) -> float:
+    """How often a sample's nearest neighbour has its label."""
+    if len(E) < 2:
+        return 0.0
+    D = euclidean_distances(E, squared=True)
+    np.fill_diagonal(D, np.inf)
+    return float((codes[D.argmin(1)] == codes).mean())

@@ -1,0 +1,6 @@
+"""Sequences: how slow features are, and the phases (neutral, onset, apex, offset) of what they show."""
+
+from .phases import Phases, boundary_errors, detect_phases, frame_accuracy
+from .slowness import slowest_feature, slowness
+
+__all__ = ["Phases", "boundary_errors", "detect_phases", "frame_accuracy", "slowest_feature", "slowness"]
