@@ -53,10 +53,8 @@ def test_symmetric_sparse_and_without_self_loops():
 
 
 def test_only_the_order_of_distances_counts():
-    line = np.sort(rng.random((30, 1)), axis=0)
     assert np.array_equal(weights(Rank(4), X), weights(Rank(4), 1e200 * X))
     assert np.array_equal(weights(Rank(4), X), weights(Rank(4), 7 - 0.1 * X))
-    assert (weights(Rank(2), line) > 0).sum() == (weights(KNN(2), line) > 0).sum()
 
 
 def test_permuted_samples_give_the_permuted_graph():

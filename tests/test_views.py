@@ -137,7 +137,11 @@ def test_sparse_views():
         ([A, B], {"view_sizes": [3, 2]}, r"view_sizes=\[3, 2\] is for one stacked array, but 2 views were given"),
         ({"a": with_rows(A, (2, 1)), "b": B}, {}, "view 'a' contains NaN in a part of 1 rows, .* row 2"),
         ([with_rows(A, (2, 1)), B], {"allow_missing": True}, "NaN in a part of 1 rows.*has all of a view or nothing"),
-        ([with_rows(A, [1, 3]), with_rows(B, 3)], {"allow_missing": True}, "1 samples have no view at all.*row 3: drop"),
+        (
+            [with_rows(A, [1, 3]), with_rows(B, 3)],
+            {"allow_missing": True},
+            "1 samples have no view at all.*row 3: drop",
+        ),
         ([A, with_rows(B, slice(None))], {"allow_missing": True}, "no sample has view 1: leave this view out"),
         ([A, B], {"observed": MISSING.T, "allow_missing": True}, r"observed must be boolean.*shape \(6, 2\).*\(2, 6\)"),
         ([A, B], {"observed": MISSING * 1.0, "allow_missing": True}, "observed must be boolean.*got float64"),

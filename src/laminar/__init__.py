@@ -12,6 +12,7 @@ from .models import (
     DiscriminantNMF,
     MultiLayerNMF,
     SemiNMF,
+    SlowFeatureAnalysis,
     SlowFeatureNMF,
 )
 
@@ -27,6 +28,7 @@ __all__ = [
     "DiscriminantNMF",
     "MultiLayerNMF",
     "SemiNMF",
+    "SlowFeatureAnalysis",
     "SlowFeatureNMF",
 ]
 __version__ = "0.1.0.dev0"

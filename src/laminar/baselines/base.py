@@ -46,7 +46,7 @@ class ViewClusterer(ClusterMixin, BaseEstimator, ABC):
         self._validate_params()
         views = self._read(X)
         random_state = check_random_state(self.random_state)
-        self.embedding_ = unit_rows(self._embed(views, random_state))
+        self.embedding_ = unit_rows(without_rounding(self._embed(views, random_state)))
         self.labels_ = cluster_rows(self.embedding_, self.n_clusters, random_state, self.n_init)
         return self
 
@@ -100,6 +100,20 @@ class AffinityClusterer(ViewClusterer):
         inputs = tags.input_tags
         inputs.pairwise = inputs.sparse = inputs.positive_only = self._takes_affinities
         return tags
+
+
+def without_rounding(E: np.ndarray) -> np.ndarray:
+    """Set rows that no eigenvector reaches to zero: brought to unit length, their rounding would look like data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> without_rounding(np.array([[0.5, 0.5], [1e-12, -1e-11]]))
+    array([[0.5, 0.5],
+           [0. , 0. ]])
+    """
+    norms = np.linalg.norm(E, axis=1, keepdims=True)
+    return np.where(norms > 1e-6 * norms.max(), E, 0)
 
 
 def cluster_rows(E: np.ndarray, n_clusters: int, random_state, n_init: int = 20) -> np.ndarray:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 
+from ..graphs.neighbours import in_range
 from ..metrics import normalized_mutual_information
 from ..readout import unit_rows
 from ..views import read_views
@@ -105,13 +106,13 @@ def concat_features(views, view_sizes: Sequence[int] | None = None) -> np.ndarra
     array([[ 0.70710678, -0.70710678,  0.70710678, -0.70710678],
            [-0.70710678,  0.70710678, -0.70710678,  0.70710678]])
     """
-    return np.hstack([_unit_variance(unit_rows(view)) for view in read_views(views, view_sizes).arrays])
+    return np.hstack([_unit_variance(unit_rows(in_range(view)[0])) for view in read_views(views, view_sizes).arrays])
 
 
 def _unit_variance(X: np.ndarray) -> np.ndarray:
     """Centre the columns and make the mean squared length of the rows 1; a constant view stays zero."""
     X = X - X.mean(axis=0)
-    size = np.linalg.norm(X) / np.sqrt(len(X))
+    size = float(np.linalg.norm(X)) / len(X) ** 0.5
     return X / size if size > 1e-6 else np.zeros_like(X)
 
 

@@ -10,6 +10,7 @@ from scipy.linalg import eigh, svd
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..graphs import KNN, Graph, Rank
+from ..graphs.neighbours import in_range
 from ..readout import unit_rows
 from .affinity import check_dense, normalized
 from .base import ViewClusterer
@@ -116,7 +117,7 @@ class SmoothRepresentation(ViewClusterer):
         return [view.solve() for view in views]
 
     def _expression(self, X: np.ndarray) -> SelfExpression:
-        X = unit_rows(X.astype(np.float64))
+        X = unit_rows(in_range(X.astype(np.float64))[0])
         U, s, _ = svd(X, full_matrices=False)
         kept = s > 1e-10 * s[0]
         return SelfExpression(U[:, kept], s[kept] ** 2, self.lam * self._laplacian(X))

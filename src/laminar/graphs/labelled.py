@@ -10,10 +10,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.utils import check_array
 
 from ..labels import Attribute, read_labels
-from .neighbours import KNN, in_range
+from .neighbours import KNN, as_rows, in_range
 from .operators import BlockOperator, ClassOperator, GraphOperator, Gram, SparseOperator, SumOperator
 from .specs import Graph, check_choice, check_positive, count_samples
 
@@ -64,7 +63,7 @@ class Labels(Graph):
         """Link the samples of one class of an attribute that has been read."""
         if self.weight == "binary":
             return ClassOperator(attribute, self.normalize)
-        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = as_rows(X)
         classes = [np.flatnonzero(attribute.codes == code) for code in range(len(attribute.classes))]
         classes = [rows for rows in classes if len(rows) > 1]
         make = self._rbf_blocks if self.weight == "rbf" else self._dot_blocks

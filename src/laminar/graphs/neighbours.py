@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize as unit_rows
@@ -55,7 +56,7 @@ class KNN(Graph):
         check_positive("bandwidth", self.bandwidth)
 
     def build(self, X, y=None, groups=None):
-        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = as_rows(X)
         n_samples = X.shape[0]
         if not 1 <= self.n_neighbors < n_samples:
             raise ValueError(
@@ -79,6 +80,15 @@ class KNN(Graph):
         blank = row_squares(X) == 0  # no angle, although the formula would give one
         cosine = np.maximum(1 - squares / 2, 0)  # of unit rows
         return np.where(blank[:, None] | blank[neighbours], 0, cosine)
+
+
+def as_rows(X: ArrayLike) -> np.ndarray | sp.csr_array:
+    """Validate X in its own precision; what the caller holds is not changed."""
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    if sp.issparse(X) and not X.has_canonical_format:  # scipy would sort and sum the entries in place
+        X = X.copy()
+        X.sum_duplicates()
+    return X
 
 
 def in_range(X: np.ndarray | sp.csr_array) -> tuple[np.ndarray | sp.csr_array, float]:

@@ -10,6 +10,7 @@ from .graph import GNMF, WSF, SlowFeatureNMF
 from .multilayer import MultiLayerNMF
 from .nmf import NMF
 from .semi import SemiNMF
+from .slow import SlowFeatureAnalysis
 
 __all__ = [
     "GNMF",
@@ -23,5 +24,6 @@ __all__ = [
     "DiscriminantNMF",
     "MultiLayerNMF",
     "SemiNMF",
+    "SlowFeatureAnalysis",
     "SlowFeatureNMF",
 ]

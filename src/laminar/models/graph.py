@@ -137,7 +137,7 @@ class WSF(Penalized):
     ----------
     n_components : int, default=10
         Number of components.
-    alpha : float or sequence of float, default=0.01
+    alpha : float or sequence of float, default=1.0
         Weight of the penalty, one for all attributes or one for each.
     weight : {"binary", "rbf", "dot"}, default="binary"
         How strongly two samples of a class are linked: equally, by their distance, or by their inner product.
@@ -194,7 +194,7 @@ class WSF(Penalized):
         self,
         n_components=10,
         *,
-        alpha=0.01,
+        alpha=1.0,
         weight="binary",
         graph="labels",
         scale="invariant",
@@ -262,8 +262,8 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
 
     References
     ----------
-    L. Zafeiriou, M. Nicolaou, S. Zafeiriou, S. Nikitidis and M. Pantic, Learning slow features for behaviour analysis,
-    ICCV 2013.
+    L. Zafeiriou, S. Nikitidis, S. Zafeiriou and M. Pantic, Slow features nonnegative matrix factorization for temporal data
+    decomposition, ICIP 2014.
 
     Examples
     --------

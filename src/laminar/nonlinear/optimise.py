@@ -11,7 +11,7 @@ from scipy.optimize import Bounds, minimize
 
 from .. import threads
 from ..solve import Callback
-from .gradients import Penalties, Reduced, as_data, as_penalties, from_unit, to_unit
+from .gradients import RIDGES, Penalties, Reduced, as_data, as_penalties, from_unit, to_unit
 from .stack import Stack, run
 from .stochastic import adam
 
@@ -142,7 +142,11 @@ class Monitor:
     @property
     def left(self) -> int:
         """How many iterations may still be made."""
-        return 0 if self.stopped else self.max_iter - len(self.history)
+        return 0 if self.stopped or self.converged else self.max_iter - len(self.history)
+
+    def resume(self) -> None:
+        """Go on after convergence, for the objective has changed."""
+        self.converged, self.quiet = False, 0
 
     def __call__(self, value: float) -> bool:
         """Record an iteration; returns True when it was the last."""
@@ -151,8 +155,8 @@ class Monitor:
         self.best = min(self.best, value)
         self.converged = self.tol > 0 and self.quiet >= self.patience
         told = self.callback and self.callback(len(self.history), value * self.unit, time.perf_counter() - self.began)
-        self.stopped = bool(told) or self.converged or len(self.history) >= self.max_iter
-        return self.stopped
+        self.stopped = bool(told)
+        return not self.left
 
 
 def _reduce(data, stack: Stack, H: np.ndarray, penalties, monitor: Monitor, solver) -> tuple[Stack, np.ndarray]:
@@ -175,8 +179,12 @@ def _reduce(data, stack: Stack, H: np.ndarray, penalties, monitor: Monitor, solv
         )
 
     x = np.concatenate([F.ravel() / data.dtype.type(s) for F, s in zip(start, sizes, strict=True)])
-    if monitor.left:
-        x = solver(objective, x, H.size, monitor)
+    for reduced.ridge in RIDGES[data.dtype.char]:
+        monitor.resume()
+        if monitor.left:
+            x = solver(objective, x, H.size, monitor)
+        if not monitor.converged:
+            break
     H, *hidden = split(x)
     below = Stack([np.empty((len(stack.weights[0]), 0), H.dtype), *hidden], stack.activation)
     return Stack([reduced.first(run(below, H)[0][0]), *hidden], stack.activation), H

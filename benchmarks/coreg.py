@@ -1,0 +1,88 @@
+"""Co-regularised spectral clustering against mvlearn's: ``python -m benchmarks.coreg``.
+
+Both do the same work: the same affinity, weight, number of sweeps and of k-means starts, in whole calls that take turns.
+mvlearn is optional; it is found wherever Python looks for packages.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from contextlib import nullcontext
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from laminar.baselines import CoRegularizedSpectral
+from laminar.datasets import available, load, make_views
+from laminar.metrics import normalized_mutual_information
+
+from .harness import Row, seconds, show
+
+SWEEPS, STARTS, CLUSTERS, NEIGHBOURS = 9, 10, 10, 10
+
+
+def sets(n: int = 1000) -> Iterator[tuple[str, list[np.ndarray], np.ndarray]]:
+    """Name, three views and classes: synthetic, and a part of the digits where they are kept."""
+    data = make_views(n, CLUSTERS, noise=2.0, random_state=0)
+    yield "synthetic", data.views, data.y
+    if "uci_digits_mv" in available():
+        data = load("uci_digits_mv", dtype=np.float64)
+        part = np.random.default_rng(0).permutation(len(data.views[0]))[:n]
+        yield "digits", [data.views[v][part] for v in (0, 2, 4)], data[data.attributes[0]][part]
+
+
+def race(views, affinity: str, repeats: int) -> tuple[list[tuple[float, float]], list[np.ndarray]]:
+    """Seconds of mvlearn and ours, pair by pair, and the last labels of both."""
+    from mvlearn.cluster import MultiviewCoRegSpectralClustering
+
+    theirs = MultiviewCoRegSpectralClustering(
+        CLUSTERS,
+        v_lambda=0.025,
+        affinity={"gaussian": "rbf", "knn": "nearest_neighbors"}[affinity],
+        n_neighbors=NEIGHBOURS,
+        max_iter=SWEEPS + 1,  # its first iteration is the start
+        n_init=STARTS,
+        random_state=0,
+    )
+    ours = CoRegularizedSpectral(
+        CLUSTERS,
+        affinity=affinity,
+        n_neighbors=NEIGHBOURS,
+        max_iter=SWEEPS,
+        tol=0,
+        n_init=STARTS,
+        random_state=0,
+    )
+    ours.fit([view[:100] for view in views])
+    times = [(seconds(lambda: theirs.fit(views))[0], seconds(lambda: ours.fit(views))[0]) for _ in range(repeats)]
+    return times, [theirs.labels_, ours.labels_]
+
+
+def rows_coreg() -> Iterator[Row]:
+    if importlib.util.find_spec("mvlearn") is None:
+        print("Co-Reg is not compared with mvlearn: it is not installed (pip install mvlearn, or --no-deps).")
+        return
+    for name, views, y in sets():
+        for affinity in ("gaussian", "knn"):
+            for threads, limit, repeats in (
+                ("one thread", threadpool_limits(1), 5),
+                ("threads as they come", nullcontext(), 3),
+            ):
+                with limit:
+                    times, labels = race(views, affinity, repeats)
+                ratios = [theirs / ours for theirs, ours in times]
+                nmi = [normalized_mutual_information(y, found, "arithmetic") for found in labels]
+                ours = np.median([ours for _, ours in times])
+                yield Row(
+                    f"Co-Reg, {name} 3 views, n={len(y)}, {affinity}, {threads}",
+                    "mvlearn",
+                    float(np.median(ratios)),
+                    5,
+                    f"{min(ratios):.3g} .. {max(ratios):.3g} of {repeats}, ours {ours:.3g} s; "
+                    f"NMI ours {nmi[1]:.3f}, theirs {nmi[0]:.3f}",
+                )
+
+
+if __name__ == "__main__":
+    show(list(rows_coreg()))

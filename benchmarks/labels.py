@@ -1,0 +1,138 @@
+"""Do a few labels help to find the rest? ``python -m benchmarks.labels [yale orl pie_pose27]`` prints the table.
+
+Some images of every person are labelled, and the *unlabelled* ones are scored: accuracy and NMI of the clusters of
+`fit_predict`, which know the labels through the codes of the fit. As many components as people. Whitened SVD + k-means,
+which sees no label, is the row to beat. ``python -m benchmarks.labels grid`` is the search for the weights, on Yale.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+
+from laminar import (
+    GNMF,
+    NMF,
+    WSF,
+    ClassDrivenNMF,
+    ConceptFactorization,
+    ConstrainedNMF,
+    DeepSemiNMF,
+    DiscriminantNMF,
+    SemiNMF,
+)
+from laminar.data import wrap
+from laminar.datasets import available, load, partial_labels
+from laminar.linalg import truncated_svd
+from laminar.metrics import clustering_accuracy, normalized_mutual_information
+from laminar.readout import unit_rows
+
+Clusterer = Callable[[np.ndarray, np.ndarray, int, int], np.ndarray]  # X, partial labels, classes, seed -> clusters
+
+WEIGHTS = {
+    "GNMF": lambda c, a: GNMF(c, alpha=a, n_clusters=c),
+    "WSF": lambda c, a: WSF(c, alpha=a),
+    "ClassDrivenNMF": lambda c, a: ClassDrivenNMF(alpha=a, n_clusters=c),
+    "ClassDrivenNMF, KL": lambda c, a: ClassDrivenNMF(alpha=a, loss="kl", n_clusters=c, max_iter=200),
+    "DiscriminantNMF": lambda c, a: DiscriminantNMF(c, within=a),
+    "DiscriminantNMF, between .5": lambda c, a: DiscriminantNMF(c, within=a, between=0.5),
+}
+GRID = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
+
+
+def whitened(X: np.ndarray, y: np.ndarray, c: int, seed: int) -> np.ndarray:
+    U = truncated_svd(wrap(X), c, np.random.RandomState(0))[0]
+    return KMeans(c, n_init=10, random_state=seed).fit_predict(unit_rows(U))
+
+
+def pixels(X: np.ndarray, y: np.ndarray, c: int, seed: int) -> np.ndarray:
+    return KMeans(c, n_init=10, random_state=seed).fit_predict(X)
+
+
+def of(make: Callable[[int], object]) -> Clusterer:
+    return lambda X, y, c, seed: make(c).set_params(random_state=seed).fit_predict(X, y)
+
+
+def blind(make: Callable[[int], object]) -> Clusterer:
+    return lambda X, y, c, seed: make(c).set_params(random_state=seed).fit_predict(X)
+
+
+METHODS: dict[str, Clusterer] = {
+    "k-means on pixels": pixels,
+    "whitened SVD + k-means": whitened,
+    "NMF": blind(lambda c: NMF(c)),
+    "SemiNMF": blind(lambda c: SemiNMF(c)),
+    "GNMF": blind(lambda c: GNMF(c)),
+    "DeepSemiNMF": blind(lambda c: DeepSemiNMF(layers=(c,), n_clusters=c)),
+    "ConceptFactorization": blind(lambda c: ConceptFactorization(c)),
+    "sGNMF (GNMF with labels)": of(lambda c: GNMF(c)),
+    "WSF": of(lambda c: WSF(c)),
+    "ClassDrivenNMF": of(lambda c: ClassDrivenNMF(n_clusters=c)),
+    "ClassDrivenNMF, KL": of(lambda c: ClassDrivenNMF(loss="kl", n_clusters=c, max_iter=200)),
+    "ConstrainedNMF": of(lambda c: ConstrainedNMF(c)),
+    "ConstrainedNMF, KL": of(lambda c: ConstrainedNMF(c, loss="kl", max_iter=200)),
+    "DiscriminantNMF": of(lambda c: DiscriminantNMF(c)),
+    "DiscriminantNMF, between .5": of(lambda c: DiscriminantNMF(c, between=0.5)),
+}
+
+
+def people(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Unit-norm images and identities."""
+    bunch = load(name, dtype=np.float32)
+    return unit_rows(bunch.X), np.asarray(bunch.identity, dtype=int)
+
+
+def scores(X, y, share: float, draws: int, method: Clusterer) -> Iterator[tuple[float, float]]:
+    """Accuracy and NMI on the unlabelled samples, draw by draw."""
+    for seed in range(draws):
+        known = partial_labels(y, share, random_state=seed)
+        found = method(X, known, len(np.unique(y)), seed)
+        rest = known < 0
+        yield clustering_accuracy(y[rest], found[rest]), normalized_mutual_information(y[rest], found[rest])
+
+
+def cell(values) -> str:
+    (ac, nmi), (ac_sd, nmi_sd) = np.mean(values, axis=0), np.std(values, axis=0)
+    return f"{ac:.3f} +- {ac_sd:.3f} / {nmi:.3f} +- {nmi_sd:.3f}"
+
+
+def table(name: str, draws: int) -> None:
+    X, y = people(name)
+    print(f"\n{name}, {draws} draws of the labels: AC / NMI of the unlabelled images")
+    print(f"{'':30s} {'10 % labelled':>33s} {'30 % labelled':>33s}", flush=True)
+    for title, method in METHODS.items():
+        cells = [cell(list(scores(X, y, share, draws, method))) for share in (0.1, 0.3)]
+        print(f"{title:30s} {cells[0]:>33s} {cells[1]:>33s}", flush=True)
+
+
+def grid(name: str = "yale", draws: int = 5) -> None:
+    X, y = people(name)
+    print(f"\n{name}, {draws} draws, 30 % labelled: AC of the unlabelled images by weight")
+    print(f"{'':30s} " + " ".join(f"{alpha:>8g}" for alpha in GRID))
+    for title, make in WEIGHTS.items():
+        means = []
+        for alpha in GRID:
+            method = of(lambda c, make=make, alpha=alpha: make(c, alpha))
+            means.append(np.mean([ac for ac, _ in scores(X, y, 0.3, draws, method)]))
+        print(f"{title:30s} " + " ".join(f"{m:8.3f}" for m in means), flush=True)
+
+
+def main() -> None:
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    wanted = sys.argv[1:] or ["grid", "yale", "orl", "pie_pose27"]
+    if "grid" in wanted and "yale" in available():
+        grid()
+    for name in (n for n in wanted if n != "grid"):
+        if name in available():
+            table(name, 10)
+        else:
+            print(f"{name}: not in the folder LAMINAR_DATA names")
+
+
+if __name__ == "__main__":
+    main()
