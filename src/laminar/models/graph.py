@@ -40,7 +40,7 @@ class GNMF(NonNegativeData, Penalized):
         ``laminar.graphs.KNN(5) + 0.5 * laminar.graphs.Chain()`` is welcome.
     n_neighbors : int, default=5
         Of the graph "knn". Where ``y`` knows the classes of both samples they decide instead.
-    alpha : float, default=1.0
+    alpha : float, default=0.1
         Weight of the penalty; 0 is NMF.
     scale : {"invariant", "none"}, default="invariant"
         "none" is the published penalty, without the factors ||z_a||^2: it has no minimum, and what it does depends on
@@ -94,7 +94,7 @@ class GNMF(NonNegativeData, Penalized):
         loss="frobenius",
         graph="knn",
         n_neighbors=5,
-        alpha=1.0,
+        alpha=0.1,
         scale="invariant",
         solver="auto",
         init="auto",
