@@ -239,3 +239,13 @@ def test_a_fit_does_not_depend_on_the_layout(layout, loss):
     model = NMF(3, loss=loss, init="random", max_iter=20, tol=0, random_state=0)
     assert model.fit(A).reconstruction_err_ == pytest.approx(model.fit(X).reconstruction_err_, rel=1e-7)
     assert frozen(A) == before
+
+
+@pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sp.csr_matrix, sp.csc_matrix])
+def test_nonnegative(form):
+    X = np.random.default_rng(0).random((30, 8))
+    X[X < 0.5] = 0
+    assert wrap(form(X)).nonnegative
+    X[7, 3] = -1e-9
+    assert not wrap(form(X)).nonnegative
+    assert not wrap(form(X)).T.nonnegative

@@ -245,3 +245,14 @@ def test_a_fit_goes_down_from_every_start(name, model, solver):
     fitted = model(3, init=name, solver=solver, max_iter=30, random_state=0).fit(positive())
     assert np.diff(fitted.objective_history_).max(initial=0) <= 1e-9 * fitted.objective_history_[0]
     assert fitted.reconstruction_err_ / np.linalg.norm(positive()) < 1.1 * tail(positive(), 3) + 0.05
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_lp_reaches_the_optimum_with_many_components(dtype):
+    """Its codes are nearly parallel: least squares by a Gram would lose the optimum in single precision."""
+    X = np.random.default_rng(0).gamma(1.0, size=(300, 120)).astype(dtype)
+    X[0] *= 1e-3
+    data, k = wrap(X), 60
+    H, Z = (F.astype(dtype) for F in STARTS["lp"](data, k, np.random.RandomState(0)))
+    tail = np.sqrt((np.linalg.svd(X.astype(float), compute_uv=False)[k:] ** 2).sum())
+    assert np.linalg.norm(X - H @ Z.T * data.scale) == pytest.approx(tail, rel=1e-3 if dtype == np.float32 else 1e-9)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from laminar import SemiNMF
 from laminar.readout import Clusters, unit_rows, whitener
 
 rng = np.random.default_rng(0)
@@ -79,3 +80,57 @@ def test_zero_codes_are_one_cluster():
 def test_more_clusters_than_samples():
     with pytest.raises(ValueError, match=r"n_clusters=4 is more than the 3 samples .* ask for fewer"):
         Clusters(H[:3], 0).predict(H[:3], 4)
+
+
+# ---- read-outs of a fitted model ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X = np.random.default_rng(0).normal(size=(40, 9))
+    return SemiNMF(4, random_state=0).fit(X), X
+
+
+def test_isometric_codes_keep_the_distances_of_what_they_stand_for(fitted):
+    model, X = fitted
+    E, Y = model.transform(X, readout="isometric"), model.inverse_transform(model.transform(X))
+    assert_allclose(np.linalg.norm(E[:5, None] - E, axis=2), np.linalg.norm(Y[:5, None] - Y, axis=2), atol=1e-10)
+
+
+def test_whitened_codes_do_not_depend_on_the_basis(fitted):
+    model, X = fitted
+    E = model.transform(X, readout="whitened")
+    assert_allclose(np.linalg.norm(E, axis=1), 1)
+    H = model.layers_[0].representation
+    assert_allclose(E, unit_rows(H @ whitener(H)), atol=1e-8)
+
+
+def test_pinv_is_plain_least_squares(fitted):
+    model, X = fitted
+    expected = np.linalg.lstsq(model.components_.T, X.T, rcond=None)[0].T
+    assert_allclose(model.transform(X, method="pinv"), expected, atol=1e-8)
+    inside = (expected >= 0).all(1)
+    assert inside.any()  # there the best codes are non-negative anyway
+    assert_allclose(model.transform(X)[inside], expected[inside], atol=1e-8)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("readout", ["raw", "whitened", "isometric"])
+def test_readouts_keep_the_floating_type(dtype, readout):
+    X = np.random.default_rng(1).normal(size=(30, 6)).astype(dtype)
+    assert SemiNMF(3, random_state=0).fit(X).transform(X, readout=readout).dtype == dtype
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"layer": 1}, "layer=1 is out of range: the model has 1 layer"),
+        ({"layer": -2}, "layer=-2 is out of range"),
+        ({"method": "lstsq"}, "method must be one of 'nonnegative', 'pinv'"),
+        ({"readout": "white"}, "readout must be one of 'raw', 'whitened', 'isometric'"),
+    ],
+)
+def test_unknown_readouts_are_named(fitted, options, message):
+    model, X = fitted
+    with pytest.raises(ValueError, match=message):
+        model.transform(X, **options)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from laminar import updates
+from laminar import SemiNMF, updates
 from laminar.constraints import Free, NonNegative
 from laminar.data import wrap
 from laminar.problem import Chain, Problem
@@ -187,3 +187,11 @@ def test_a_single_moving_factor():
     assert state.best["Z"] is start["Z"]
     expected = updates.exact(start["H"], problem.term("H", start))
     assert state.history[-1] == pytest.approx(problem.value({**start, "H": expected}), rel=1e-8)
+
+
+def test_a_fit_at_the_end_of_its_precision_stops():
+    """In single precision, with nearly dependent components, rounding can hide every further descent."""
+    X = np.random.default_rng(1).normal(size=(30, 6)).astype(np.float32)
+    model = SemiNMF(3, random_state=0).fit(X)
+    assert model.converged_
+    assert model.n_iter_ < 200

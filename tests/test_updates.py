@@ -193,3 +193,28 @@ def test_least_squares_of_a_bad_gram(case, dtype):
 def test_a_free_factor_has_a_closed_form_whatever_the_solver():
     assert updates.for_constraint(updates.hals, Free()) is updates.least_squares
     assert updates.for_constraint(updates.hals, NonNegative()) is updates.hals
+
+
+# ---- components that nearly depend on each other ------------------------------------------------------------------
+
+
+def collinear(seed=0):
+    """A fit on components that are nearly the same."""
+    X, F, M = sample(mixed=True, seed=seed)
+    M = M[:, :1] + 1e-3 * M
+    return F, Quad.fit(wrap(X), M)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_careful_is_exact_there(seed):
+    F, term = collinear(seed)
+    assert_array_equal(updates.careful(F, term), updates.exact(F, term))
+
+
+def test_careful_is_coordinate_descent_elsewhere():
+    X, F, M = sample(mixed=True)
+    term = Quad.fit(wrap(X), M)
+    assert_array_equal(updates.careful(F, term), updates.hals(F, term))
+    M[:, 2] = 0  # a dead component is not a dependent one
+    term = Quad.fit(wrap(X), M)
+    assert_array_equal(updates.careful(F, term), updates.hals(F, term))

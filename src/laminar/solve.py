@@ -13,6 +13,7 @@ from .problem import Problem
 from .updates import Update
 
 Callback = Callable[[int, float, float], object]
+_NO_LEAP = 1e-4
 
 
 @dataclass
@@ -75,6 +76,8 @@ def solve(
             if not evaluate:
                 continue
             if not _accept(problem, state, value, trial):
+                # Steps that hardly leap cannot go up: what is left is rounding.
+                state.converged = tol > 0 and state.momentum.beta < _NO_LEAP
                 continue
             _test(problem, state, value, residual, tol)
             if callback is not None and callback(state.n_iter, value, time.perf_counter() - began):

@@ -177,3 +177,12 @@ def test_faces_attain_the_published_bound(real_data, dtype):
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     errors = [SemiNMF(k, random_state=0).fit(X).reconstruction_err_ for k in (20, 30, 40, 50, 60, 70)]
     np.testing.assert_allclose(errors, [8.249, 6.812, 5.766, 4.959, 4.288, 3.725], rtol=1e-3)
+
+
+def test_components_that_come_to_depend_on_each_other_do_not_stop_the_fit():
+    """On data of mixed signs coordinate descent alone stops 7 % above the bound, with better codes next to it."""
+    X = np.random.default_rng(0).normal(size=(100, 30))
+    model = SemiNMF(5, random_state=0).fit(X)
+    bound = (np.linalg.svd(X, compute_uv=False)[5:] ** 2).sum() / 2
+    assert model.objective_history_[-1] < 1.02 * bound
+    assert model.reconstruction_err_**2 / 2 == pytest.approx(model.objective_history_[-1], rel=1e-3)
