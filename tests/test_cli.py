@@ -1,5 +1,6 @@
 import sys
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -74,27 +75,77 @@ def test_demo_prints_scores_and_writes_the_figure(run, monkeypatch, tmp_path):
     result = run("demo", "--output", str(output), "--size", "12", "--seed", "1")
     assert result.exit_code == 0, result.output
     for word in (
-        "k-means on pixels",
+        "pixels",
         "whitened SVD",
         "NMF",
         "SemiNMF",
+        "DeepSemiNMF, layer 1 (100)",
+        "DeepSemiNMF, layer 2 (40)",
+        "AttributeLayers, pose",
         "identity (3)",
         "pose (5)",
         "light (6)",
+        "Clusters: accuracy / normalised mutual information",
+        "told a tenth of the labels",
     ):
         assert word in result.output
     assert str(output) in result.output
     assert output.read_bytes().startswith(b"\x89PNG")
 
 
-def test_demo_scores_are_repeatable_and_within_bounds():
+@pytest.fixture(scope="module")
+def shown():
     from laminar import demo
 
-    first, again = (demo.run(size=12, seed=2, n_identities=4) for _ in range(2))
-    assert first.scores.equals(again.scores)
-    assert first.scores.to_numpy().min() >= 0
-    assert first.scores.to_numpy().max() <= 1
-    assert list(first.seconds) == list(first.scores.index) == list(demo.methods())
+    return demo.run(size=12, seed=2, n_identities=4)
+
+
+def test_demo_scores_are_repeatable_and_within_bounds(shown):
+    from laminar import demo
+
+    again = demo.run(size=12, seed=2, n_identities=4)
+    assert shown.scores.equals(again.scores)
+    assert shown.scores.to_numpy().min() >= 0
+    assert shown.scores.to_numpy().max() <= 1
+    assert list(shown.seconds) == list(dict.fromkeys(shown.scores.index.get_level_values(0))) == list(demo.methods())
+    metrics = ("accuracy", "nmi", "classifier")
+    assert list(shown.scores.columns) == [(name, metric) for name in demo.ATTRIBUTES for metric in metrics]
+
+
+def test_demo_has_a_row_for_every_layer(shown):
+    layers = shown.scores.groupby(level="method", sort=False).size().to_dict()
+    assert layers == {name: len(model.layers_) for name, model in shown.models.items()}
+
+
+def test_demo_scores_faces_whose_label_was_not_told(shown):
+    from laminar import demo, layer_attribute_table
+    from laminar.datasets import partial_labels
+
+    truth = np.column_stack([shown.faces[name] for name in demo.ATTRIBUTES])
+    told = partial_labels(truth, demo.LABELLED, random_state=2)
+    table = layer_attribute_table(shown.models["NMF"], None, np.where(told < 0, truth, -1), random_state=2)
+    clusters = shown.scores.loc["NMF"].drop(columns="classifier", level=1)
+    np.testing.assert_array_equal(clusters.to_numpy(), table.to_numpy())
+    assert shown.models["AttributeLayers"].attributes_ == list(demo.ATTRIBUTES)
+
+
+def test_demo_classifier_learns_from_what_was_told(shown):
+    chance = {"identity": 1 / 4, "pose": 1 / 5, "light": 1 / 6}
+    row = shown.scores.loc["whitened SVD"].iloc[0]
+    assert all(row[name, "classifier"] > 1.5 * level for name, level in chance.items())
+
+
+def test_demo_figure_shows_the_layers(shown):
+    from laminar import demo
+
+    figure = demo.figure(shown)
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles[0] == "120 faces: 4 people, 5 poses, 6 lights"
+    assert titles[2:5] == ["Layer of identity", "Layer of pose", "Layer of light"]
+    figure.canvas.draw()
+    tight = figure.get_tightbbox()
+    assert tight.x0 >= 0
+    assert tight.x1 <= figure.get_size_inches()[0]
 
 
 def test_require_does_not_hide_a_broken_package(tmp_path, monkeypatch):

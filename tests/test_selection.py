@@ -19,6 +19,7 @@ def clustered(seed, uneven=False):
     return centres[np.arange(80) % 4] * rng.uniform(0.7, 1.3, (80, 1)) + 0.2 * rng.random((80, 30))
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("basis", ["gamma", "normal"])
 def test_held_out_entries_choose_the_planted_size(basis, seed):
@@ -109,7 +110,7 @@ def test_same_seed_same_table():
 def test_candidates_as_good_as_the_best():
     """Paired over the splits: a candidate that loses every time is worse even if its scores overlap."""
     level = np.array([[0.1], [0.5], [0.9]])
-    scores = {(4,): level, (2,): level - 0.01, (8,): level - [[0.02], [-0.01], [0.0]], (2, 8): level + [[0, -1]]}
+    scores = {(4,): level, (2,): level - 0.01, (8,): level - [[0.02], [-0.01], [0.0]]}
     assert _best({k: scores[k] for k in [(4,), (2,)]}, 1) == (4,)
     assert _best({k: scores[k] for k in [(4,), (8,)]}, 1) == (4,)
     assert _best({k: scores[k] for k in [(4,), (8,)]}, -1) == (8,)

@@ -6,7 +6,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from laminar import NMF, WSF, DeepSemiNMF, DeepWSF, MultiLayerNMF, SemiNMF, layer_attribute_table
+from laminar import NMF, WSF, AttributeLayers, DeepSemiNMF, DeepWSF, MultiLayerNMF, SemiNMF, layer_attribute_table
 from laminar.metrics import adjusted_rand_index, clustering_accuracy, normalized_mutual_information
 from laminar.tables import layer_clusters, layer_features
 
@@ -41,6 +41,24 @@ def test_a_row_for_every_layer_of_every_model(model, transductive):
     assert list(table.columns) == [(name, m) for name in ("class", "side") for m in ("accuracy", "nmi")]
     assert table.to_numpy().min() >= 0
     assert table.to_numpy().max() <= 1
+
+
+@pytest.mark.parametrize(
+    ("names", "rows"),
+    [
+        (["class", "side"], ["class (6)", "side (6)", "rest (6)"]),
+        ([2, 0], ["layer 1 (6)", "layer 2 (6)", "layer 3 (6)"]),  # names that are positions of other layers
+    ],
+)
+def test_attribute_layers_are_read_with_their_own_distances(names, rows):
+    y = pd.DataFrame(np.column_stack([LABELS, SIDES]), columns=names)
+    fitted = AttributeLayers(6, random_state=0).fit(X[:60], y[:60])
+    for i, name in enumerate([*names, "rest"]):
+        np.testing.assert_array_equal(layer_features(fitted, i), fitted.training_codes(name))
+        np.testing.assert_array_equal(layer_features(fitted, i, X[60:]), fitted.transform(X[60:], attribute=name))
+    unseen = layer_attribute_table(fitted, X[60:], y[60:], transductive=False)
+    assert unseen.iloc[0, 0] == 1
+    assert list(unseen.index) == rows
 
 
 def test_planted_classes_are_found_and_chance_is_not(model):

@@ -4,6 +4,7 @@ from .models import (
     GNMF,
     NMF,
     WSF,
+    AttributeLayers,
     ClassDrivenNMF,
     ConceptFactorization,
     ConstrainedNMF,
@@ -15,11 +16,14 @@ from .models import (
     SlowFeatureAnalysis,
     SlowFeatureNMF,
 )
+from .selection import select_layers
+from .tables import layer_attribute_table
 
 __all__ = [
     "GNMF",
     "NMF",
     "WSF",
+    "AttributeLayers",
     "ClassDrivenNMF",
     "ConceptFactorization",
     "ConstrainedNMF",
@@ -30,5 +34,7 @@ __all__ = [
     "SemiNMF",
     "SlowFeatureAnalysis",
     "SlowFeatureNMF",
+    "layer_attribute_table",
+    "select_layers",
 ]
 __version__ = "0.1.0.dev0"

@@ -47,7 +47,7 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 f"{type(self).__name__} stopped at max_iter={self.max_iter} before it converged; "
                 "raise max_iter, or tol if this is precise enough.",
                 ConvergenceWarning,
-                stacklevel=4,  # the caller of fit, seen through scikit-learn's wrapper
+                stacklevel=5,  # the caller of fit, seen through scikit-learn's wrapper
             )
 
     def transform(self, X, *, layer: int = -1, method: str = "nonnegative", readout: str = "raw") -> np.ndarray:

@@ -1,56 +1,56 @@
-"""What `laminar demo` shows: how well methods find who is on a picture, how the head is turned and lit."""
+"""What `laminar demo` shows: which layer knows who is on a picture, how the head is turned and how it is lit."""
 
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
-from sklearn.cluster import KMeans
+from sklearn.base import BaseEstimator
 from sklearn.preprocessing import normalize
+from sklearn.svm import LinearSVC
 from sklearn.utils import Bunch
 
-from laminar import NMF, SemiNMF
+from laminar import NMF, AttributeLayers, DeepSemiNMF, SemiNMF, layer_attribute_table
 from laminar._extras import require
-from laminar.datasets import make_faces
-from laminar.metrics import clustering_accuracy, normalized_mutual_information
+from laminar.base import Layer
+from laminar.datasets import make_faces, partial_labels
 from laminar.plots import demo_figure
+from laminar.tables import layer_features, layer_names
 
 ATTRIBUTES = ("identity", "pose", "light")
 N_COMPONENTS = 40
+LABELLED = 0.1  # share of the labels that is told
 
 
-class Baseline:
-    """k-means on a fixed function of the data, with the two methods of a model that the demo uses.
+class Baseline(BaseEstimator):
+    """A fixed function of the data as a model of one layer, read as it is.
 
     Parameters
     ----------
     embed : callable
-        From the data to the features to cluster.
-    random_state : int, default=0
-        Seed.
+        From the data to features.
 
     Examples
     --------
     >>> import numpy as np
     >>> from laminar.demo import Baseline
-    >>> X = np.array([[0.0], [0.1], [1.0], [1.1]])
-    >>> labels = Baseline(np.sqrt).fit(X).cluster(X, n_clusters=2)
-    >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
-    True
+    >>> Baseline(np.sqrt).fit(np.array([[4.0], [9.0]])).training_codes().ravel()
+    array([2., 3.])
     """
 
-    def __init__(self, embed: Callable, random_state=0):
-        self.embed = embed
-        self.random_state = random_state
+    attributes_ = ()
 
-    def fit(self, X):
+    def __init__(self, embed: Callable):
+        self.embed = embed
+
+    def fit(self, X, y=None):
         """Compute the features of X."""
-        self.features_ = self.embed(X)
+        self.layers_ = [Layer(None, None, self.embed(X))]
         return self
 
-    def cluster(self, X, n_clusters):
-        """Clusters of the X that was fitted."""
-        return KMeans(n_clusters, n_init=10, random_state=self.random_state).fit_predict(self.features_)
+    def training_codes(self, attribute=None):
+        """The features of the X that was fitted."""
+        return self.layers_[0].representation
 
 
 def whitened_svd(X: np.ndarray, n_components: int = N_COMPONENTS) -> np.ndarray:
@@ -82,7 +82,7 @@ def whitened_svd(X: np.ndarray, n_components: int = N_COMPONENTS) -> np.ndarray:
 
 
 def methods(seed: int = 0) -> dict:
-    """List the methods that the demo compares, by name.
+    """List the methods that the demo compares, by name; `AttributeLayers` alone uses labels.
 
     Parameters
     ----------
@@ -92,19 +92,21 @@ def methods(seed: int = 0) -> dict:
     Returns
     -------
     dict
-        Name -> unfitted model with ``fit(X)`` and ``cluster(X, n_clusters)``.
+        Name -> unfitted model with ``fit(X, y)`` and ``layers_``.
 
     Examples
     --------
     >>> from laminar.demo import methods
     >>> list(methods())
-    ['k-means on pixels', 'whitened SVD', 'NMF', 'SemiNMF']
+    ['pixels', 'whitened SVD', 'NMF', 'SemiNMF', 'DeepSemiNMF', 'AttributeLayers']
     """
     return {
-        "k-means on pixels": Baseline(np.asarray, seed),
-        "whitened SVD": Baseline(whitened_svd, seed),
+        "pixels": Baseline(np.asarray),
+        "whitened SVD": Baseline(whitened_svd),
         "NMF": NMF(n_components=N_COMPONENTS, random_state=seed),
         "SemiNMF": SemiNMF(n_components=N_COMPONENTS, random_state=seed),
+        "DeepSemiNMF": DeepSemiNMF(layers=(100, N_COMPONENTS), random_state=seed),
+        "AttributeLayers": AttributeLayers(random_state=seed),
     }
 
 
@@ -114,14 +116,16 @@ def run(
     n_identities: int = 20,
     watch: Callable[[str], AbstractContextManager] = nullcontext,
 ) -> Bunch:
-    """Draw the faces, fit every method and score it on every attribute.
+    """Draw the faces, fit every method and score each of its layers on every attribute.
+
+    A tenth of the labels is told. Every score is that of the faces whose label is not.
 
     Parameters
     ----------
     size : int, default=32
         Pixels a side of the faces.
     seed : int, default=0
-        Seed of the faces and of the methods.
+        Seed of the faces, of the labels that are told and of the methods.
     n_identities : int, default=20
         How many people are drawn, each in five poses under six lights.
     watch : callable, default=contextlib.nullcontext
@@ -130,37 +134,67 @@ def run(
     Returns
     -------
     Bunch
-        ``faces``; ``models``, fitted, by name; ``scores``, a DataFrame with a row for each method and columns
-        ("accuracy" or "NMI", attribute); ``seconds``, a dict by method.
+        ``faces``; ``models``, fitted, by name; ``scores``, a DataFrame with rows (method, layer) and columns
+        (attribute, metric), the metrics being "accuracy" and "nmi" of clusters and the accuracy of a linear
+        "classifier" that learned from the labels that are told; ``seconds``, a dict by method.
 
     Examples
     --------
     >>> from laminar.demo import run
     >>> run(size=12, n_identities=3).scores.shape
-    (4, 6)
+    (10, 9)
     """
     pandas = require("pandas", "report", __name__)
     with watch("faces"):
         faces = make_faces(n_identities, n_poses=5, n_lights=6, size=size, random_state=seed)
-    models, rows, seconds = methods(seed), {}, {}
+    truth = pandas.DataFrame({name: faces[name] for name in ATTRIBUTES})
+    told = pandas.DataFrame(partial_labels(truth.to_numpy(), LABELLED, random_state=seed), columns=truth.columns)
+    models, tables, seconds = methods(seed), {}, {}
     for name, model in models.items():
         start = time.perf_counter()
         with watch(name):
-            rows[name] = _scores(model.fit(faces.X), faces)
+            tables[name] = _scores(model.fit(faces.X, told), truth, told, seed)
         seconds[name] = time.perf_counter() - start
-    scores = pandas.DataFrame.from_dict(rows, orient="index")
-    scores.columns = pandas.MultiIndex.from_tuples(scores.columns)
+    scores = pandas.concat(tables, names=("method", "layer"))
     return Bunch(faces=faces, models=models, scores=scores, seconds=seconds)
 
 
-def _scores(model, faces):
-    row = {}
-    for attribute in ATTRIBUTES:
-        truth = faces[attribute]
-        found = model.cluster(faces.X, n_clusters=len(faces.names[attribute]))
-        row["accuracy", attribute] = clustering_accuracy(truth, found)
-        row["NMI", attribute] = normalized_mutual_information(truth, found)
-    return row
+def _scores(model, truth, told, seed):
+    """What every layer finds by itself, and what a classifier finds on it, in faces whose label was not told."""
+    table = layer_attribute_table(model, None, truth.where(told < 0, -1), random_state=seed)
+    for i, layer in enumerate(layer_names(model)):
+        E = layer_features(model, i)
+        E = E / np.sqrt(np.square(E).sum(1).mean())
+        for name in ATTRIBUTES:
+            known = (told[name] >= 0).to_numpy()
+            classifier = LinearSVC(random_state=seed).fit(E[known], truth[name][known])
+            table.loc[layer, (name, "classifier")] = classifier.score(E[~known], truth[name][~known])
+    return table[list(ATTRIBUTES)]  # the columns of an attribute together
+
+
+def row_names(scores) -> list[str]:
+    """Name the rows of the scores for a reader.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        Those of :func:`run`.
+
+    Returns
+    -------
+    list of str
+        The method, and the layer where it has several.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from laminar.demo import row_names
+    >>> rows = [("NMF", "layer 1 (9)"), ("DeepSemiNMF", "layer 1 (9)"), ("DeepSemiNMF", "layer 2 (4)")]
+    >>> row_names(pd.DataFrame(index=pd.MultiIndex.from_tuples(rows, names=("method", "layer"))))
+    ['NMF', 'DeepSemiNMF, layer 1 (9)', 'DeepSemiNMF, layer 2 (4)']
+    """
+    several = scores.groupby(level="method").size() > 1
+    return [f"{method}, {layer}" if several[method] else method for method, layer in scores.index]
 
 
 def figure(result: Bunch):
@@ -174,24 +208,21 @@ def figure(result: Bunch):
     Returns
     -------
     matplotlib.figure.Figure
-        Five axes: faces, the components of NMF and of SemiNMF, accuracy, NMI.
+        Seven axes: faces, the components of four layers, the accuracy of clusters and that of a classifier.
 
     Examples
     --------
     >>> from laminar.demo import figure, run
     >>> len(figure(run(size=12, n_identities=3)).axes)
-    5
+    7
     """
-    faces = result.faces
+    faces, scores = result.faces, result.scores.set_axis(row_names(result.scores))
     headers = {name: f"{name} ({len(faces.names[name])})" for name in ATTRIBUTES}
-    tables = {
-        "Clustering accuracy": result.scores["accuracy"].rename(columns=headers),
-        "Normalised mutual information": result.scores["NMI"].rename(columns=headers),
-    }
-    components = {
-        "NMF: non-negative parts": result.models["NMF"].components_,
-        "SemiNMF: parts of mixed sign": result.models["SemiNMF"].components_,
-    }
+    titles = {"accuracy": "Clusters", "classifier": f"Classifier, {LABELLED:.0%} of the labels"}
+    tables = {titles[m]: scores.xs(m, axis=1, level=1).rename(columns=headers) for m in titles}
+    deep, layered = result.models["DeepSemiNMF"], result.models["AttributeLayers"]
+    components = {"DeepSemiNMF, layer 2": deep.components_}
+    components |= {f"Layer of {name}": layered.layers_[i].components for i, name in enumerate(ATTRIBUTES)}
     counts = [len(faces.names[name]) for name in ATTRIBUTES]
     title = "{} faces: {} people, {} poses, {} lights".format(len(faces.X), *counts)
     return demo_figure(faces.X[_examples(counts)], components, tables, faces.image_shape, title)

@@ -100,8 +100,12 @@ def lp(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
         x = _positive_combination(V)
         live = x > 0
         alpha = np.maximum(0, (-V[live] / x[live, None]).max(0))
-        H[:, :rank] = np.maximum(0, V + x[:, None] * alpha)
         y = V.T @ x
+        if abs(1 + alpha @ y) < 0.5:
+            # Where one sample decides every alpha H loses a rank; any larger alpha will do as well.
+            a = np.abs(y).argmax()
+            alpha[a] += 1 / abs(y[a])
+        H[:, :rank] = np.maximum(0, V + x[:, None] * alpha)
         if rank == k and np.allclose(V @ y, x, rtol=0, atol=1e-9 * x.max()):
             # H = V (1 + y alpha^T): its inverse is known, where least squares would square a condition of thousands.
             A = right * s

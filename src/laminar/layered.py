@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from . import threads
@@ -101,15 +99,6 @@ class Layered(CallbackSupportMixin, Coder):
         self.components_ = bases[-1]
         self.clusters_ = Clusters(codes[-1], self.random_state)
         self._n_features_out = len(self.components_)
-
-    def _warn(self) -> None:
-        if not self.converged_ and self.tol > 0 and self.n_iter_ >= self.max_iter:
-            warnings.warn(
-                f"{type(self).__name__} stopped at max_iter={self.max_iter} before it converged; "
-                "raise max_iter, or tol if this is precise enough.",
-                ConvergenceWarning,
-                stacklevel=5,  # the caller of fit, seen through scikit-learn's wrapper
-            )
 
     # ---- using a stack with an activation ------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ def truncated_svd(
 def _tall(data: Matrix, k: int, random_state) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The same for n >= p: the range of X is found first, then a small exact problem is solved in it."""
     p = data.shape[1]
-    small = isinstance(data, Dense) and p <= _GRAM_LIMIT
+    small = hasattr(data, "gram") and p <= _GRAM_LIMIT
     basis = _eigenbasis(data, k) if small else _subspace(data, k, random_state)
     # One exact step in the basis found: it repairs what the squared condition number of a Gram costs.
     Q, R = qr(data.product(basis.astype(data.dtype)).astype(np.float64), mode="economic", check_finite=False)

@@ -109,9 +109,12 @@ class Clusters:
                     "ask for fewer clusters."
                 )
             W = whitener(self.H) if self.basis is None else self.basis
-            model = KMeans(n_clusters, n_init=10, random_state=self.random_state)
-            self._fitted[n_clusters] = W, model.fit(self._embed(self.H, W))
+            self._fitted[n_clusters] = W, self._model(self._embed(self.H, W), n_clusters)
         return self._fitted[n_clusters]
+
+    def _model(self, E: np.ndarray, n_clusters: int):
+        """What predicts clusters, fitted."""
+        return KMeans(n_clusters, n_init=10, random_state=self.random_state).fit(E)
 
     @staticmethod
     def _embed(H: np.ndarray, W: np.ndarray) -> np.ndarray:

@@ -218,6 +218,7 @@ def test_one_warning_for_all_layers():
         fit(X, max_iter=3)
     assert len(caught) == 1
     assert "MultiLayerNMF stopped at max_iter=3 before it converged" in str(caught[0].message)
+    assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert fit(X, tol=1e-3).converged_

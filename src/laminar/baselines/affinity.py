@@ -27,7 +27,7 @@ def gaussian(X: np.ndarray) -> np.ndarray:
     """``exp(-distance^2 / (2 sigma^2))`` between all pairs, sigma their median distance; zero on the diagonal."""
     check_dense(len(X), 'affinity="gaussian"', 'use affinity="knn" or "rank", or fewer samples')
     W = euclidean_distances(in_range(X.astype(np.float64))[0], squared=True)
-    square = np.median(W[np.triu_indices(len(W), 1)])
+    square = np.median(W[np.tri(len(W), k=-1, dtype=bool)])
     np.divide(W, -2 * (square or W.mean() or 1.0), out=W)  # more than half of the pairs may be equal
     np.exp(W, out=W)
     np.fill_diagonal(W, 0)

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval
 
 from .affinity import Affinity, inverse_root, normalized
 from .base import AffinityClusterer
-from .eigen import leading_eigenvectors, symmetric_operator
+from .eigen import Operator, leading_eigenvectors
 
 
 class CoTrainedSpectral(AffinityClusterer):
@@ -160,6 +160,6 @@ class MinDisagreement(AffinityClusterer):
             return np.concatenate([A @ (total - own) for A, own in zip(sides, seen, strict=True)])
 
         scale = inverse_root(product(np.ones(n * len(sides))))
-        graph = symmetric_operator(len(scale), lambda x: (scale * product((scale * x.T).T).T).T)
+        graph = Operator(len(scale), lambda x: (scale * product((scale * x.T).T).T).T)
         vectors = leading_eigenvectors(graph, self.n_clusters, random_state)[1]
         return np.mean(np.split(vectors, len(sides)), axis=0)

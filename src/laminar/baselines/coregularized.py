@@ -6,12 +6,11 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.linalg import svd
-from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .affinity import normalized
+from .affinity import Affinity, normalized
 from .base import AffinityClusterer
-from .eigen import leading_eigenvectors, low_rank
+from .eigen import leading_eigenvectors, plus_low_rank
 
 
 class CoRegularizedSpectral(AffinityClusterer):
@@ -111,13 +110,13 @@ class CoRegularizedSpectral(AffinityClusterer):
         self.tol = tol
 
     def _embed(self, views, random_state):
-        N = [aslinearoperator(normalized(W)) for W in self._affinities(views)]
+        N = [normalized(W) for W in self._affinities(views)]
         U = [leading_eigenvectors(A, self.n_clusters, random_state)[1] for A in N]
         history = [self._objective(N, U)]
         for _ in range(self.max_iter):
             for v, A in enumerate(N):
-                drawn = A + low_rank(self._peers(U, v), self.lam)
-                U[v] = leading_eigenvectors(drawn, self.n_clusters, random_state)[1]
+                drawn = plus_low_rank(A, self._peers(U, v), self.lam)
+                U[v] = leading_eigenvectors(drawn, self.n_clusters, random_state, known=U[v])[1]
             history.append(self._objective(N, U))
             if history[-1] - history[-2] <= self.tol * abs(history[-1]):
                 break
@@ -128,7 +127,7 @@ class CoRegularizedSpectral(AffinityClusterer):
         """Return what view v is drawn to; one view alone, to nothing."""
         return _centre(U) if self.variant == "centroid" else np.hstack([U[v][:, :0], *U[:v], *U[v + 1 :]])
 
-    def _objective(self, N: list[LinearOperator], U: list[np.ndarray]) -> float:
+    def _objective(self, N: list[Affinity], U: list[np.ndarray]) -> float:
         fit = sum(np.vdot(F, A @ F) for A, F in zip(N, U, strict=True))
         agreement = sum(np.sum((F.T @ self._peers(U, v)) ** 2) for v, F in enumerate(U))
         pairs = agreement if self.variant == "centroid" else agreement / 2  # each was counted from both sides

@@ -1,5 +1,6 @@
 """The models, one family a file."""
 
+from .attributes import AttributeLayers
 from .classes import ClassDrivenNMF
 from .concept import ConceptFactorization
 from .constrained import ConstrainedNMF
@@ -16,6 +17,7 @@ __all__ = [
     "GNMF",
     "NMF",
     "WSF",
+    "AttributeLayers",
     "ClassDrivenNMF",
     "ConceptFactorization",
     "ConstrainedNMF",

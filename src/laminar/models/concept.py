@@ -149,7 +149,7 @@ class ConceptFactorization(Factorizer):
         return self._embedding.fit(X)
 
     def _chain(self, data: Matrix) -> Mixtures:
-        if self.rule == "fast" or (self.kernel is None and data.nonnegative):
+        if self.rule == "fast" or data.nonnegative:
             return Mixtures(data)
         check_size(data.shape[0], 'rule="published" on X with negative entries')
         return SplitMixtures(data)
@@ -178,8 +178,8 @@ class ConceptFactorization(Factorizer):
     def _pair(self, factors: dict[str, np.ndarray], data: Matrix) -> dict[str, np.ndarray]:
         A = factors["A"]
         Z = data.T.product(A)
-        length = self._norms(Z) * data.scale
-        self.concepts_ = np.divide(A, length, out=np.zeros_like(A), where=length > 0)
+        length = self._norms(Z)
+        self.concepts_ = np.divide(A, length, out=np.zeros_like(A), where=length > 0) / data.dtype.type(data.scale)
         return {"H": factors["H"], "Z": Z}
 
     # ---- what a kernel cannot give -------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -14,8 +14,8 @@ from .. import threads
 from ..base import Factorizer, NonNegativeData
 from ..callbacks import hooks, with_callbacks
 from ..data import Matrix, wrap
-from ..deep import Deep
 from ..init import STARTS
+from ..layered import Layered
 from ..problem import Chain, Factors, Problem
 from ..stacks import compose
 from ..terms import KL, Quad
@@ -60,7 +60,7 @@ class _Smoothed(NonNegativeData, Factorizer):
         """The stack does, once."""
 
 
-class MultiLayerNMF(NonNegativeData, Deep):
+class MultiLayerNMF(NonNegativeData, Layered):
     """A stack of NMF layers, each learned from the codes of the one below it.
 
     ``X ~ H_1 S_1 Z_1``, then ``H_1 ~ H_2 S_2 Z_2``, and so on, everything non-negative: parts of parts. The matrix
@@ -136,14 +136,12 @@ class MultiLayerNMF(NonNegativeData, Deep):
     """
 
     _parameter_constraints: dict = {
-        **Deep._parameter_constraints,
+        **{name: c for name, c in Factorizer._parameter_constraints.items() if name != "n_components"},
+        "layers": ["array-like", Integral],
         "theta": [Interval(Real, 0, 1, closed="left")],
         "loss": [StrOptions({"frobenius", "kl"})],
         "init": [StrOptions({"auto", *STARTS}), tuple, list],
-        "max_iter": Factorizer._parameter_constraints["max_iter"],
-        "eta": Factorizer._parameter_constraints["eta"],
     }
-    _constraints: dict = Factorizer._constraints
 
     def __init__(
         self,
@@ -184,8 +182,7 @@ class MultiLayerNMF(NonNegativeData, Deep):
         starts = self._starts()
         X = self._validate(X, reset=True)
         with threads.own_threads(), hooks(self, self.max_iter * len(starts)) as hook:
-            self._keep_stack(wrap(X), self._stack(X, starts, hook))
-        self._warn()
+            self._keep(wrap(X), self._fit_layers(X, starts, hook))
         return self
 
     def _starts(self) -> list:
@@ -195,7 +192,7 @@ class MultiLayerNMF(NonNegativeData, Deep):
             raise ValueError(f"init must hold a start for each of the {len(self._sizes)} layers, got {len(starts)}.")
         return starts
 
-    def _stack(self, X, starts: list, hook: Callable[[int, float, float], bool]) -> list[_Smoothed]:
+    def _fit_layers(self, X, starts: list, hook: Callable[[int, float, float], bool]) -> list[_Smoothed]:
         """Fit one layer after the other."""
         shared = {name: getattr(self, name) for name in _Smoothed._get_param_names() if name != "n_components"}
         models, done, stopped, began = [], 0, False, time.perf_counter()
@@ -210,7 +207,7 @@ class MultiLayerNMF(NonNegativeData, Deep):
             done, X = done + models[-1].n_iter_, models[-1].layers_[0].representation
         return models
 
-    def _keep_stack(self, data: Matrix, models: list[_Smoothed]) -> None:
+    def _keep(self, data: Matrix, models: list[_Smoothed]) -> None:
         """Set the fitted attributes."""
         codes, weights = ([getattr(m.layers_[0], name) for m in models] for name in ("representation", "weights"))
         self._keep_layers(codes, weights, compose(weights))
@@ -221,6 +218,7 @@ class MultiLayerNMF(NonNegativeData, Deep):
         self.objective_history_ = self.objective_histories_[-1]
         self.n_iter_ = max(model.n_iter_ for model in models)
         self.converged_ = all(model.converged_ for model in models)
+        self._warn()
 
     # ---- coding --------------------------------------------------------------------------------------------------
 

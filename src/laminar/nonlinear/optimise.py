@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.optimize import Bounds, minimize
+from scipy.optimize import minimize
 
 from .. import threads
 from ..solve import Callback
@@ -107,7 +107,7 @@ def fit_stack(
         raise ValueError(f'batch_size={batch_size} needs solver="adam": "{solver}" takes all samples at once.')
     with threads.own_threads():
         data, penalties = as_data(X), as_penalties(penalties, stack)
-        H = np.array(stack._check(H), dtype=data.dtype, order="C")
+        H = np.array(stack.check(H), dtype=data.dtype, order="C")
         if len(H) != data.shape[0] or stack.weights[0].shape[1] != data.shape[1]:
             given = (len(H), stack.weights[0].shape[1])
             raise ValueError(f"X has shape {data.shape}, but H and the first weights ask for {given}.")
@@ -192,8 +192,7 @@ def _reduce(data, stack: Stack, H: np.ndarray, penalties, monitor: Monitor, solv
 
 def lbfgs(objective: Objective, x: np.ndarray, n_bounded: int, monitor: Monitor) -> np.ndarray:
     """L-BFGS-B; the first ``n_bounded`` entries stay non-negative."""
-    lower = np.full(len(x), -np.inf)
-    lower[:n_bounded] = 0
+    bounds = [(0, None)] * n_bounded + [(None, None)] * (len(x) - n_bounded)
     unit = objective(x)[0] or 1.0  # the first step of the method depends on the units of its objective
 
     def scaled(x: np.ndarray) -> tuple[float, np.ndarray]:
@@ -208,9 +207,7 @@ def lbfgs(objective: Objective, x: np.ndarray, n_bounded: int, monitor: Monitor)
     while monitor.left:
         before = len(monitor.history)
         options = {"maxiter": monitor.left, "maxfun": 100 * monitor.left, "ftol": 0, "gtol": 0}
-        x = minimize(
-            scaled, x, jac=True, method="L-BFGS-B", bounds=Bounds(lower, np.inf), callback=heard, options=options
-        ).x
+        x = minimize(scaled, x, jac=True, method="L-BFGS-B", bounds=bounds, callback=heard, options=options).x
         # A line search that failed has led the memory astray: once more without it, unless that was so from the start.
         if len(monitor.history) == before:
             monitor.converged = True

@@ -61,12 +61,15 @@ class Stack:
         return tuple(len(Z) for Z in self.weights)
 
     def below(self, layer: int) -> Stack:
-        """The stack whose top is the given layer."""
-        return Stack(self.weights[: range(len(self.weights))[layer] + 1], self.activation)
+        """The stack whose top is the given layer, counted from the input, or from the top if negative."""
+        m = len(self.weights)
+        if not -m <= layer < m:
+            raise ValueError(f"layer must be one of {-m} .. {m - 1}, for the stack has {m} layers; got {layer}.")
+        return Stack(self.weights[: layer % m + 1], self.activation)
 
     def forward(self, H: np.ndarray) -> list[np.ndarray]:
         """Return the codes ``H_1 .. H_m`` of all layers, given those of the top."""
-        return run(self, self._check(H))[0]
+        return run(self, self.check(H))[0]
 
     def reconstruct(self, H: np.ndarray, layer: int = -1) -> np.ndarray:
         """Return the samples that codes of a layer stand for."""
@@ -83,7 +86,8 @@ class Stack:
         alone = self.reconstruct(np.vstack([np.zeros_like(size), np.diag(size)]), layer)
         return alone[1:] - alone[0]
 
-    def _check(self, H: np.ndarray) -> np.ndarray:
+    def check(self, H: np.ndarray) -> np.ndarray:
+        """Return codes of the top layer, if their shape is right."""
         H = np.asarray(H)
         if H.ndim != 2 or H.shape[1] != len(self.weights[-1]):
             raise ValueError(f"codes must have shape (n_samples, {len(self.weights[-1])}), got {H.shape}.")

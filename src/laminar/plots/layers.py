@@ -1,0 +1,195 @@
+"""Figures of layers: what they stand for, what they know, how they see the samples, how many to have."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.utils.validation import check_is_fitted
+
+from laminar._extras import require
+from laminar.labels import read_attribute
+from laminar.tables import layer_features, layer_names
+
+from .drawing import WIDTH, Sheet, draw_images, draw_table, label_width, plain, put_title
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def layer_components(model, image_shape: tuple[int, int], n_images: int = 24, title: str | None = None) -> "Figure":
+    """Show what the codes of every layer stand for, a grid of images each.
+
+    Parameters
+    ----------
+    model : fitted model with ``layers_``
+        Of one layer or of several.
+    image_shape : tuple of int
+        Height and width.
+    n_images : int, default=24
+        Most components shown of a layer, twelve a line.
+    title : str or None, default=None
+        What to call the model.
+
+    Returns
+    -------
+    Figure
+        With one axes a layer, from the input up. Mixed signs are shown in colour.
+
+    Examples
+    --------
+    >>> from laminar import DeepSemiNMF
+    >>> from laminar.datasets import make_faces
+    >>> from laminar.plots import layer_components
+    >>> faces = make_faces(4, 3, 3, size=12, random_state=0)
+    >>> model = DeepSemiNMF(layers=(12, 6), random_state=0).fit(faces.X)
+    >>> [axes.get_title(loc="left") for axes in layer_components(model, faces.image_shape).axes]
+    ['layer 1 (12)', 'layer 2 (6)']
+    """
+    check_is_fitted(model, "layers_")
+    side, heading = (WIDTH - 0.2) / 12, 0.4
+    sets = [layer.components[:n_images] for layer in model.layers_]
+    heights = [side * image_shape[0] / image_shape[1] * -(-len(images) // 12) for images in sets]
+    sheet = Sheet(WIDTH, sum(heights) + heading * len(sets) + 0.1)
+    bottom, name = sheet.height, f"{title}, " if title else ""
+    for layer, images, height in zip(layer_names(model), sets, heights, strict=True):
+        bottom -= heading + height
+        columns = min(12, len(images))
+        axes = sheet.axes(0.1, bottom, side * columns, height)
+        signed = bool(images.min() < 0)
+        draw_images(axes, images, image_shape, columns, name + layer, signed=signed, scale="each")
+    return sheet.figure
+
+
+def layer_attribute_figure(table, title: str | None = None) -> "Figure":
+    """Show which layer knows which attribute, as a heat map for each metric.
+
+    Parameters
+    ----------
+    table : DataFrame
+        What :func:`laminar.layer_attribute_table` returned: a row a layer, columns (attribute, metric).
+    title : str or None, default=None
+        Title, before the name of each metric.
+
+    Returns
+    -------
+    Figure
+        With one axes a metric.
+
+    Examples
+    --------
+    >>> from laminar import DeepSemiNMF, layer_attribute_table
+    >>> from laminar.datasets import make_faces
+    >>> from laminar.plots import layer_attribute_figure
+    >>> faces = make_faces(4, 3, 3, size=12, random_state=0)
+    >>> model = DeepSemiNMF(layers=(12, 6), random_state=0).fit(faces.X)
+    >>> table = layer_attribute_table(model, faces.X, {"identity": faces.identity, "pose": faces.pose})
+    >>> [axes.get_title(loc="left") for axes in layer_attribute_figure(table).axes]
+    ['accuracy', 'nmi']
+    """
+    metrics = list(dict.fromkeys(table.columns.get_level_values(1)))
+    parts = [table.xs(metric, axis=1, level=1) for metric in metrics]
+    left, width, gap = label_width(table.index), 1.1 * parts[0].shape[1], 0.3
+    sheet = Sheet(left + (width + gap) * len(parts) - 0.15, 0.36 * len(table) + 0.75)
+    for i, (metric, part) in enumerate(zip(metrics, parts, strict=True)):
+        axes = sheet.axes(left + i * (width + gap), 0.35, width, 0.36 * len(table))
+        draw_table(axes, part, f"{title}: {metric}" if title else metric, row_labels=i == 0)
+    return sheet.figure
+
+
+def layer_scatter(model, labels=None, layer: int = -1, X=None, title: str | None = None) -> "Figure":
+    """Show the samples as one layer sees them, in two dimensions: the principal plane of its read-out.
+
+    The read-out is what is clustered: codes whitened, each sample of unit length (`laminar.tables.layer_features`).
+
+    Parameters
+    ----------
+    model : fitted model with ``layers_``
+        The model.
+    labels : array-like of shape (n_samples,) or None, default=None
+        An attribute to colour the samples by; unknown ones (-1, NaN, None) are grey.
+    layer : int, default=-1
+        Which of the layers; the last is the top.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features) or None, default=None
+        Samples to show; None shows the training samples.
+    title : str or None, default=None
+        Title; None names the layer.
+
+    Returns
+    -------
+    Figure
+        With one axes; up to twelve classes are named in a legend.
+
+    Examples
+    --------
+    >>> from laminar import SemiNMF
+    >>> from laminar.datasets import make_faces
+    >>> from laminar.plots import layer_scatter
+    >>> faces = make_faces(4, 3, 3, size=12, random_state=0)
+    >>> model = SemiNMF(n_components=6, random_state=0).fit(faces.X)
+    >>> figure = layer_scatter(model, faces.pose)
+    >>> [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    ['0', '1', '2']
+    """
+    check_is_fitted(model, "layers_")
+    # Two columns at least: a layer that knows one direction is drawn as a line.
+    plane = PCA(2).fit(_two_columns(layer_features(model, layer)))
+    points = plane.transform(_two_columns(layer_features(model, layer, X)))
+    attribute = read_attribute(labels, len(points))
+    colours = require("matplotlib", "plots", "laminar.plots").colormaps["turbo"]
+    sheet = Sheet(6.0, 4.6)
+    axes = plain(sheet.axes(0.7, 0.55, 3.7, 3.7), "first direction", "second direction")
+    axes.scatter(*points[~attribute.known].T, s=12, color="#bbbbbb", linewidths=0)
+    n_classes = len(attribute.classes)
+    for i, name in enumerate(attribute.classes):
+        axes.scatter(*points[attribute.codes == i].T, s=16, color=colours((i + 0.5) / n_classes), label=name, lw=0)
+    if 0 < n_classes <= 12:
+        axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1), handletextpad=0)
+    put_title(axes, title or layer_names(model)[layer])
+    return sheet.figure
+
+
+def _two_columns(E: np.ndarray) -> np.ndarray:
+    return np.pad(E, ((0, 0), (0, max(0, 2 - E.shape[1]))))
+
+
+def selection_figure(result) -> "Figure":
+    """Draw the scores of the candidates that layers were chosen from.
+
+    Parameters
+    ----------
+    result : LayerSelection
+        What :func:`laminar.select_layers` returned.
+
+    Returns
+    -------
+    Figure
+        With one axes: the score of each candidate's top layer with its standard error, those of hidden layers as
+        smaller dots, the choice marked.
+
+    Examples
+    --------
+    >>> from laminar import select_layers
+    >>> from laminar.datasets import make_lowrank
+    >>> from laminar.plots import selection_figure
+    >>> X = make_lowrank(40, 20, n_components=3, noise=0.2, random_state=0).X
+    >>> figure = selection_figure(select_layers(X, [2, 3, (6, 3)], verbose=0))
+    >>> [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    ['2', '3', '6-3']
+    """
+    table, names = result.table_, list(dict.fromkeys(result.table_.index.get_level_values(0)))
+    sheet = Sheet(max(4.0, 1.1 + 0.7 * len(names)), 3.6)
+    axes = sheet.axes(0.9, 0.55, sheet.width - 1.1, 2.65)
+    colours = {"best": "#c44e52", "other": "#2f6fab", "hidden": "#9db8d2"}
+    for place, name in enumerate(names):
+        rows = table.loc[name]
+        axes.plot([place] * (len(rows) - 1), rows["score"][:-1], "o", ms=4, color=colours["hidden"], zorder=1)
+        which = "best" if name == "-".join(map(str, result.best_)) else "other"
+        top = rows.iloc[-1]
+        axes.errorbar(place, top["score"], top["standard_error"], fmt="o", ms=7, capsize=3, color=colours[which])
+    names_of_scores = {"entries": "share predicted", "stability": "adjusted Rand index"}
+    plain(axes, "layers", names_of_scores[result.method]).grid(axis="y", color="#e6e6e6", linewidth=0.8)
+    axes.set_xticks(range(len(names)), names)
+    axes.set_xlim(-0.5, len(names) - 0.5)
+    kind = {"entries": "Held-out entries", "stability": "Stability between halves"}[result.method]
+    put_title(axes, f"{kind}: {'-'.join(map(str, result.best_))}")
+    return sheet.figure
