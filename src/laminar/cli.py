@@ -99,6 +99,7 @@ def _demo(output, size, seed):
         console.print(f"[green]✓[/] {name:<18}[dim]{time.perf_counter() - begin:6.1f} s[/]")
 
     result = demo.run(size=size, seed=seed, watch=watch)
+    console.print("AttributeLayers and the classifier were told a tenth of the labels; the other faces are scored.")
     for table in _tables(result, demo.row_names(result.scores)):
         console.print(table)
     demo.figure(result).savefig(output, dpi=200)

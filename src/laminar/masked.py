@@ -1,13 +1,14 @@
-"""Samples that lack some of the views: those views do not count for them, and nothing is put in their place.
+"""The fit of several views by codes they share, where samples may lack some of the views.
 
-Samples with the same views share the curvature of their codes, and the features of one view that of their weights:
-the problem falls into pieces, each an ordinary one.
+Views a sample lacks do not count for it, and nothing is put in their place. Samples with the same views share the
+curvature of their codes, and the features of one view that of their components: the problem falls into pieces, each an
+ordinary one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -20,14 +21,15 @@ from .terms import Quad
 from .updates import Update
 
 Factors = Mapping[str, np.ndarray]
-Piece = tuple[np.ndarray | slice, Quad]
+
+_RIDGE = 0.1  # of a sample that lacks a view, relative to the mean curvature of its codes
 
 
 @dataclass(frozen=True)
 class Pieces:
     """A cost that is a sum over groups of rows, each with a `Quad` of its own that counts its rows from zero."""
 
-    pieces: Sequence[Piece]
+    pieces: Sequence[tuple[np.ndarray | slice, Quad]]
 
     def value(self, F: np.ndarray) -> float:
         """The cost at F."""
@@ -54,34 +56,34 @@ def piecewise(update: Update) -> Update:
 
 @dataclass(frozen=True)
 class Masked:
-    """``sum_v w_v ||M_v (F_v - H Z_v)||^2 / 2`` over non-negative codes H and weights Z_v, M_v keeping what was observed.
+    """``1/2 sum_v w_v ||M_v (F_v - H Z_v)||^2``, where M_v keeps the samples that have view v; a problem for `solve`.
 
-    A sample that lacks a view is also charged for the size of what its codes stand for, ``ridge / k`` times
-    ``||h||^2 sum_v w_v ||Z_v||^2`` over the views it has: where less is known, codes stay closer to the mean.
+    A sample that lacks a view is also charged ``ridge / (2 k) ||h||^2 sum_v w_v ||Z_v||^2`` over the views it has: where
+    less is known, codes stay closer to zero, the mean of centred views.
 
     Attributes
     ----------
     data : Stacked
-        The views, zero where they were not observed.
+        The views with their weights, zero where they were not observed.
     observed : ndarray of bool of shape (n_samples, n_views)
         Which sample has which view.
-    ridge : float
-        As above.
+    codes : Free or NonNegative
+        What H may be; Z is free.
     penalty : Smooth or None
         Also asked of the codes.
     """
 
     data: Stacked
     observed: np.ndarray
-    ridge: float = 0.1
+    codes: Free | NonNegative = field(default_factory=NonNegative)
     penalty: Smooth | None = None
 
     order = ("H", "Z")
 
-    @cached_property
+    @property
     def constraints(self) -> dict:
-        """Codes are non-negative, weights free."""
-        return {"H": NonNegative(), "Z": Free()}
+        """What each factor may be."""
+        return {"H": self.codes, "Z": Free()}
 
     @property
     def noise(self) -> float:
@@ -89,60 +91,48 @@ class Masked:
         return 8 * float(np.finfo(self.data.dtype).eps) * self.data.sqnorm
 
     @cached_property
-    def patterns(self) -> list[tuple[np.ndarray, np.ndarray, bool]]:
-        """Views of each group of samples, the samples, and whether they lack something."""
+    def groups(self) -> list[tuple[np.ndarray, np.ndarray, float]]:
+        """Of samples with the same views: these views, the samples, and their ridge."""
         kinds, kind = np.unique(self.observed, axis=0, return_inverse=True)
-        return [(views, np.flatnonzero(kind.ravel() == i), not views.all()) for i, views in enumerate(kinds)]
+        rows = (np.flatnonzero(kind.ravel() == i) for i in range(len(kinds)))
+        return [(views, at, 0.0 if views.all() else _RIDGE) for views, at in zip(kinds, rows, strict=True)]
 
     def term(self, name: str, F: Factors) -> Pieces:
         """The objective as one factor sees it."""
-        return self._codes(F["H"], F["Z"]) if name == "H" else self._weights(F["H"])
+        return self._on_codes(F["H"], F["Z"]) if name == "H" else self._on_components(F["H"])
 
     def value(self, F: Factors) -> float:
         """The objective."""
         return self.term("Z", F).value(F["Z"])
 
-    def _codes(self, H: np.ndarray, Z: np.ndarray) -> Pieces:
-        B, k = self.data.product(Z), Z.shape[1]
+    def _on_codes(self, H: np.ndarray, Z: np.ndarray) -> Pieces:
+        B, n, k = self.data.product(Z), len(H), Z.shape[1]
         grams = np.stack([Z[s].T @ Z[s] for s in self.data.slices])
-        bound = np.zeros(H.shape[0]), np.zeros(k)
+        stiffness, columns = np.zeros(n), np.zeros(k)
         if self.penalty is not None:
-            tied = self.penalty.on_codes(Quad(B.__getitem__, grams[0], [], 0.0, 1.0), Z).pull(H)
-            B, bound = B - tied.grad(slice(0, len(H))), (tied.stiffness, tied.columns)
+            pull = self.penalty.on_codes(Quad(B.__getitem__, grams[0], [], 0.0, 1.0), Z).pull(H)
+            B, stiffness, columns = B - pull.grad(slice(0, n)), pull.stiffness, pull.columns
         pieces = []
-        for views, rows, lacking in self.patterns:
+        for views, rows, ridge in self.groups:
             gram = grams[views].sum(axis=0)
-            if lacking:
-                gram = gram + np.eye(k, dtype=gram.dtype) * (self.ridge / k * np.trace(gram))
-            # Of samples that pull at each other the stiffest stands for its group: they then share a Gram again.
-            stiff = bound[0][rows].max() * bound[1]
-            linear = B[rows] + H[rows] * stiff
-            blocks, share = threads.blocks(len(rows), 256), len(rows) / len(H)
-            pieces.append(
-                (
-                    rows,
-                    Quad(
-                        linear.astype(B.dtype).__getitem__,
-                        (gram + np.diag(stiff)).astype(B.dtype),
-                        blocks,
-                        share * self.data.sqnorm,
-                        self.data.entries_per_row,
-                        floor=-np.inf,
-                    ),
-                )
-            )
+            # Of samples that pull at each other the stiffest stands for its group, which then has one Gram again.
+            bound = stiffness[rows].max() * columns
+            diagonal = ridge / k * np.trace(gram) + bound
+            linear = (B[rows] + H[rows] * bound).astype(B.dtype, copy=False)
+            gram = (gram + np.diag(diagonal)).astype(B.dtype)
+            blocks, energy = threads.blocks(len(rows), 256), len(rows) / n * self.data.sqnorm
+            pieces.append((rows, Quad(linear.__getitem__, gram, blocks, energy, self.data.entries_per_row, -np.inf)))
         return Pieces(pieces)
 
-    def _weights(self, H: np.ndarray) -> Pieces:
+    def _on_components(self, H: np.ndarray) -> Pieces:
         C, k, data = self.data.T.product(H), H.shape[1], self.data
-        grams = [H[rows].T @ H[rows] for _, rows, _ in self.patterns]
+        grams = np.stack([H[rows].T @ H[rows] for _, rows, _ in self.groups])
+        charges = [ridge / k * np.trace(gram) for gram, (_, _, ridge) in zip(grams, self.groups, strict=True)]
         pieces = []
         for v, s in enumerate(data.slices):
-            has = [(gram, lacking) for gram, (views, _, lacking) in zip(grams, self.patterns, strict=True) if views[v]]
-            charge = self.ridge / k * sum(np.trace(gram) for gram, lacking in has if lacking)
-            gram = sum((gram for gram, _ in has), np.zeros((k, k), H.dtype)) + np.eye(k, dtype=H.dtype) * charge
-            energy = float(data.roots[v]) ** 2 * data.parts[v].sqnorm
-            blocks = threads.blocks(s.stop - s.start, 256)
+            has = [bool(views[v]) for views, _, _ in self.groups]
+            gram = grams[has].sum(axis=0) + np.eye(k) * np.sum(charges, where=has)
+            blocks, energy = threads.blocks(s.stop - s.start, 256), float(data.roots[v]) ** 2 * data.parts[v].sqnorm
             term = Quad(C[s].__getitem__, gram.astype(H.dtype), blocks, energy, data.T.entries_per_row)
             pieces.append((s, term if self.penalty is None else self.penalty.on_components(term, H)))
         return Pieces(pieces)

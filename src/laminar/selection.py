@@ -39,6 +39,14 @@ class LayerSelection:
         it over the repeats. The last layer's score is the candidate's.
     method : {"entries", "stability"}
         What was scored.
+
+    Examples
+    --------
+    >>> from laminar import select_layers
+    >>> from laminar.datasets import make_lowrank
+    >>> found = select_layers(make_lowrank(40, 20, n_components=3, random_state=0).X, [2, (6, 3)], verbose=0)
+    >>> found.table_.loc["6-3", "size"].tolist(), found.plot().axes[0].get_title(loc="left")
+    ([6, 3], 'Held-out entries: 6-3')
     """
 
     best_: Layers
@@ -99,7 +107,8 @@ def select_layers(
     The squared error of a stack without activation depends on its narrowest layer alone, so that held-out entries speak
     for the size of a top layer and never for depth: (100, 20) and (20,) predict the same. Each layer therefore has a
     score of its own, that of predicting from its codes: it shows whether a hidden layer holds more than the top does,
-    or noise.
+    or noise. Data without noise, such as rendered images, are predicted ever better by ever larger layers: look at
+    ``plot()`` for where the gain ends.
 
     Predicting hidden entries needs no missing values: the fit sees neither the held-out samples nor the held-out
     features. Regression of the held-out features on the codes of the fitted samples gives their components; the

@@ -62,7 +62,7 @@ def test_first_layer_is_non_negative_least_squares():
     np.testing.assert_allclose(code(new[:20], fit.stack, layer=0), expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("activation", ["stanh", "square", "softplus", "sigmoid"])
+@pytest.mark.parametrize("activation", ["stanh", "square", "softplus"])  # a saturated sigmoid has minima at infinity
 def test_codes_are_minima(activation):
     fit, _, new = fitted(activation)
     H = code(new[:10], fit.stack)
@@ -128,7 +128,7 @@ def test_threads_do_not_matter(two_threads):
 
 def test_mistakes_are_named():
     fit, X, _ = fitted("relu")
-    with pytest.raises(ValueError, match="method must be .* got 'mu'"):
+    with pytest.raises(ValueError, match=r"method must be .* got 'mu'"):
         code(X, fit.stack, method="mu")
     with pytest.raises(ValueError, match=r"layer must be one of -2 .. 1, .* got 2"):
         code(X, fit.stack, layer=2)

@@ -236,7 +236,7 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
     ----------
     n_components : int, default=10
         Number of components.
-    alpha : float, default=1.0
+    alpha : float, default=0.1
         Weight of slowness; 0 is NMF.
     scale : {"invariant", "none"}, default="invariant"
         "none" is the published penalty, without the factors ||z_a||^2: it has no minimum, and what it does depends on
@@ -282,7 +282,7 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
         self,
         n_components=10,
         *,
-        alpha=1.0,
+        alpha=0.1,
         scale="invariant",
         solver="auto",
         init="auto",

@@ -13,19 +13,18 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .. import threads, updates
-from ..agreement import agreement_weights
+from .. import threads
+from ..agreement import agreement_weights, view_graph
 from ..base import Layer
 from ..callbacks import CallbackSupportMixin, hooks, with_callbacks
 from ..coding import Coder
-from ..consensus import Consensus, Setting, readout_basis, with_residual_weights, with_weights
+from ..consensus import Consensus, Task, agree, agree_and_weigh, corners, readout_basis
 from ..constraints import Free, NonNegative
 from ..data import Matrix, wrap
 from ..graph_clusters import GraphClusters
-from ..graphs import KNN, Labels, Rank, as_graph
+from ..graphs import KNN, Labels, Rank
 from ..graphs.operators import SumOperator
 from ..labels import read_labels
-from ..masked import Masked, piecewise
 from ..penalties import Smooth
 from ..readout import Clusters, unit_rows
 from ..stacked import Normalized, Stacked, isometric
@@ -34,27 +33,6 @@ from ..views import Views, _first, _is_table, read_views
 
 @dataclass(frozen=True)
 class View:
-    """One view of a fitted model.
-
-    Attributes
-    ----------
-    weight : float
-        How much it counts.
-    layers : list of Layer
-        From the input up; the last has the codes all views share.
-    mean, size : ndarray of shape (n_features,), float
-        A sample of unit length less the mean, times the size, is what was factorised.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from laminar import MultiViewDeepNMF
-    >>> rng = np.random.default_rng(0)
-    >>> model = MultiViewDeepNMF((4, 2), random_state=0).fit({"a": rng.random((9, 5)), "b": rng.random((9, 6))})
-    >>> [layer.components.shape for layer in model.views_["b"].layers]
-    [(4, 6), (2, 6)]
-    """
-
     weight: float
     layers: list[Layer]
     mean: np.ndarray
@@ -97,8 +75,8 @@ class MultiViewDeepNMF(CallbackSupportMixin, Coder):
         clustering="spectral",
         view_sizes=None,
         normalize=True,
-        max_iter=30,
-        tol=1e-2,
+        max_iter=100,
+        tol=1e-4,
         rule="fast",
         callback=None,
         random_state=None,
@@ -112,30 +90,33 @@ class MultiViewDeepNMF(CallbackSupportMixin, Coder):
         views = self._read(X, observed)
         with threads.own_threads(), hooks(self, self.max_iter) as hook:
             rng = check_random_state(self.random_state)
-            parts = [self._part(array, has) for array, has in zip(views.arrays, views.observed.T, strict=True)]
-            small = Stacked([isometric(part) for part in parts], np.ones(len(parts)))
-            weights = self._given_weights(small.parts, views, rng)
-            n, p = small.shape
-            unit = small.scale**2
-            setting = Setting(
-                small,
-                views.observed,
-                self._width(n, p),
-                "svd" if self.normalize else "lp",
-                self._penalty(small.parts, views, y, weights),
-            )
+            full = self._task(views)
+            task = self._task_small(full, views, y, rng)
+            unit = full.views.scale**2
             how = {
                 "max_iter": self.max_iter,
                 "tol": self.tol,
                 "callback": lambda i, value, seconds: hook(i, value * unit, seconds),
             }
+            task, weights = task
+            k = self._width(task.views) - self.normalize
             if weights is None:
-                found = with_residual_weights(setting, self.gamma, rng, **how)
+                found = agree_and_weigh(task, k, self.gamma, rng, **how)
             else:
-                found = with_weights(setting, weights, rng, **how)
-            self._keep(setting, found, Stacked(parts, np.ones(len(parts))), views, rng)
+                found = agree(task, k, weights, rng, **how)
+            self._keep(task, full, found)
         self._warn()
         return self
+
+    def _task(self, views):
+        parts = [self._part(array, has) for array, has in zip(views.arrays, views.observed.T, strict=True)]
+        return Task(Stacked(parts, np.ones(len(parts))), views.observed, Free() if self.normalize else NonNegative())
+
+    def _task_small(self, full, views, y, rng):
+        small = Stacked([isometric(part) for part in full.views.parts], np.ones(len(full.views.parts)))
+        weights = self._given_weights(small.parts, views, rng)
+        penalty = self._penalty(small.parts, views, y, weights)
+        return Task(small, full.observed, full.codes, penalty), weights
 
     def _read(self, X, observed) -> Views:
         if not _several(X):
@@ -164,56 +145,46 @@ class MultiViewDeepNMF(CallbackSupportMixin, Coder):
     def _graph(self):
         return {"rank": Rank(n_clusters=self.n_clusters), "knn": KNN()}.get(self.graph, self.graph)
 
-    def _width(self, n: int, p: int) -> int:
+    def _width(self, views: Stacked) -> int:
         if self.layers is not None:
             return int(np.atleast_1d(self.layers)[-1])
+        n, p = views.shape
         return max(1, min(max(30, 2 * (self.n_clusters or 1)), n - 1, p)) + self.normalize
 
     def _penalty(self, parts, views, y, weights):
         terms = []
         if self.beta:
             w = np.full(len(parts), 1 / len(parts)) if weights is None else weights
-            from ..agreement import view_graph
             terms += [(self.beta * a, view_graph(p, o, self._graph())) for a, p, o in zip(w, parts, views.observed.T)]
         if y is not None and self.alpha:
             terms += [(self.alpha, Labels(normalize="class").link(None, a)) for a in read_labels(y, len(views.observed))]
         operator = SumOperator(terms) if terms else None
         return Smooth(operator, 1.0) if terms and operator.stiffness.any() else None
 
-    def _keep(self, setting, found, full, views, rng):
-        H, weights = found.H, found.weights
-        Z, _ = setting.components(H, full)
-        roots = np.repeat(np.sqrt(weights), self.view_sizes_)[:, None]
-        norms = np.linalg.norm(Z.astype(np.float64) * roots, axis=0)
+    def _keep(self, task, full, found):
+        self.weights_ = found.weights
+        whole = Task(full.views, full.observed, full.codes, task.penalty)
+        Z, _ = whole.components(found.H)
+        roots = full.roots(found.weights, Z.dtype)
+        norms = np.linalg.norm((Z * roots).astype(np.float64), axis=0)
         Z = np.divide(Z, norms, out=np.zeros_like(Z), where=norms > 0)
-        H = H * norms.astype(H.dtype)
-        self.weights_ = weights
-        weighted = full.weighted(weights)
-        if setting.penalty is None:
-            H = self._coded(weighted, views.observed, Z * roots.astype(Z.dtype), H)
-        W = readout_basis(H, Z * roots, setting.k - self.normalize)
-        H *= H.dtype.type(full.scale)
+        H = full.code(found.weights, Z) if task.penalty is None else found.H * norms.astype(Z.dtype)
+        W = readout_basis(H, Z * roots)
+        H *= H.dtype.type(full.views.scale)
+        if self.normalize:
+            H, Z, W = corners(H), np.hstack([Z, -Z.sum(1, keepdims=True)]), np.vstack([W, -W.sum(0)])
         self.embedding_ = unit_rows(H @ W).astype(H.dtype) if W.shape[1] else np.zeros((len(H), 1), H.dtype)
         self.readout_ = W
-        sizes = np.repeat([getattr(p, "size", 1.0) for p in full.parts], self.view_sizes_)
-        self._Z, self._sizes_ = Z, sizes
+        sizes = np.repeat([getattr(p, "size", 1.0) for p in full.views.parts], self.view_sizes_)
         self.components_ = np.ascontiguousarray(np.divide(Z.T, sizes, out=np.zeros_like(Z.T), where=sizes > 0))
         self.layers_ = [Layer(self.components_, self.components_, H)]
-        self.objective_history_ = np.array(found.history) * full.scale**2
+        self.objective_history_ = np.array(found.history) * full.views.scale**2
         self.n_iter_, self.converged_ = found.n_iter, found.converged
         if self.clustering == "kmeans":
             self.clusters_ = Clusters(H, self.random_state, W)
         else:
             self.clusters_ = GraphClusters(H, self.random_state, W, self.graph)
         self._n_features_out = len(self.components_)
-
-    @staticmethod
-    def _coded(data, observed, Z, H):
-        term = Masked(data, observed).term("H", {"H": H, "Z": Z})
-
-        def exact(F, piece, constraint):
-            return updates.exact(np.zeros_like(F) if updates.gram_solver(piece.gram)[1] else F, piece)
-        return piecewise(exact)(H, term)
 
     @property
     def labels_(self):
