@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
@@ -57,17 +58,20 @@ class Deep(Layered):
         "verbose": ["verbose"],
     }
     _constraints: dict = SEMI
+
     # ---- parts of a fit ------------------------------------------------------------------------------------------
 
     def _rule(self) -> updates.Update:
         return {"mu": updates.multiplicative, "apg": updates.accelerated_gradient}.get(self.solver, updates.careful)
 
-    def _pretrain(self, data: Matrix, sizes: Sequence[int]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    def _pretrain(
+        self, data: Matrix, sizes: Sequence[int], sweeps: int = _ROUGHLY
+    ) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Semi-NMF layer by layer, roughly: fine-tuning follows."""
         name = "lp" if self.init == "auto" else self.init
         rng = check_random_state(self.random_state)
         # On non-negative X that start is the optimum of every layer: a sweep could add nothing but rounding.
-        sweeps = 0 if name == "lp" and data.nonnegative else _ROUGHLY
+        sweeps = 0 if name == "lp" and data.nonnegative else sweeps
         rules = {"H": self._rule(), "Z": updates.least_squares}
 
         def codes(below: Matrix, k: int) -> np.ndarray:
@@ -82,7 +86,8 @@ class Deep(Layered):
     def _begin(self, data: Matrix, init) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Codes and weights to start from: another model's, or greedy."""
         if init is None:
-            return self._pretrain(data, self._sizes)
+            # One layer has no other to be ready for: fine-tuning is all there is.
+            return self._pretrain(data, self._sizes, _ROUGHLY if len(self._sizes) > 1 else 0)
         weights = self._given_weights(init, data)
         bases = compose(weights)
         codes = [self._codes(data, np.zeros((data.shape[0], len(B)), data.dtype), B) for B in bases]
@@ -92,10 +97,7 @@ class Deep(Layered):
         """All layers at once. Of the squared error of the whole product only the top codes and the top basis matter:
         it is Semi-NMF from where pre-training ended, two passes over X a sweep at any depth.
         """
-        if self.max_iter == 0:
-            codes[-1] = self._codes(data, codes[-1], compose(weights)[-1])
-            return Fit(codes, weights, [Problem(Chain(data)).value(_top(codes, weights))])
-        narrow = NarrowLeastSquares(weights) if is_narrow(self._sizes) else None
+        narrow = NarrowLeastSquares(weights) if is_narrow(weights) else None
         state = solve(
             Problem(Chain(data), SEMI),
             _top(codes, weights),
@@ -106,14 +108,18 @@ class Deep(Layered):
             extrapolate=narrow is None,
             callback=callback,
         )
-        before, top = weights, np.ascontiguousarray(state.best["Z"].T)
-        weights = narrow.weights if narrow else keep_close(weights, top)
-        codes = [*codes[:-1], self._codes(data, state.best["H"], top)]
-        bases = zip(compose(before)[:-1], compose(weights)[:-1], strict=True)
-        for i, (old, new) in enumerate(bases):
-            if np.linalg.norm(new - old) > 1e-3 * np.linalg.norm(old):  # a read-out of a basis that has moved
-                codes[i] = self._codes(data, codes[i], new)
-        return Fit(codes, weights, state.history, state.n_iter, state.converged)
+        before, codes = compose(weights)[:-1], [*codes[:-1], state.best["H"]]
+        if narrow:
+            weights = narrow.weights
+        elif self.max_iter:
+            weights = keep_close(weights, np.ascontiguousarray(state.best["Z"].T))
+        moved = [np.linalg.norm(B - A) > 1e-3 * np.linalg.norm(A) for A, B in zip(before, compose(weights)[:-1], strict=True)]
+        # Exact codes are found most safely on components of unit length.
+        codes, weights, _ = canonical(codes, weights)
+        for i, (basis, stale) in enumerate(zip(compose(weights), [*moved, True], strict=True)):
+            if stale:  # a read-out of a basis that has moved, and the top
+                codes[i] = self._codes(data, codes[i], basis)
+        return Fit(codes, weights, state.history, state.n_iter, state.converged or not self.max_iter)
 
     def _couple(self, data: Matrix, codes, weights, graphs: Graphs, callback: Callback) -> Fit:
         """All layers as variables, each tied to its neighbours."""
@@ -121,13 +127,16 @@ class Deep(Layered):
         start = {f"H{i + 1}": codes[i] for i in range(m)} | {f"Z{i + 1}": weights[i].T.copy() for i in range(m)}
         problem = Coupled(data, m, self.coupling, graphs)
         rules = {name: updates.for_constraint(self._rule(), c) for name, c in problem.constraints.items()}
-        state = solve(problem, start, rules, max_iter=max(self.max_iter, 1), tol=self.tol, callback=callback)
+        state = solve(
+            problem, start, rules, max_iter=self.max_iter, tol=self.tol, extrapolate=True, callback=callback
+        )
         codes, weights = ([state.best[f"{name}{i + 1}"] for i in range(m)] for name in "HZ")
-        return Fit(codes, [Z.T.copy() for Z in weights], state.history, state.n_iter, state.converged)
+        history = state.history or [problem.value(start)]
+        return Fit(codes, [Z.T.copy() for Z in weights], history, state.n_iter, state.converged or not self.max_iter)
 
     def _publish(self, X, data: Matrix, graphs: Graphs, callback: Callback) -> Fit:
         """The published algorithm, from random codes: as many sweeps of pre-training as of fine-tuning."""
-        rng, sweeps = check_random_state(self.random_state), max(self.max_iter, 1)
+        rng, sweeps = check_random_state(self.random_state), self.max_iter
         X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64) / data.scale
         codes, weights = published.greedy(X, self._sizes, graphs, rng, max_iter=sweeps)
         codes, weights, history = published.algorithm(X, codes, weights, graphs, max_iter=sweeps, callback=callback)
@@ -138,15 +147,21 @@ class Deep(Layered):
         """Bring a fit to its canonical scale and set the fitted attributes."""
         codes, weights, sizes = canonical(fit.codes, fit.weights)
         bases = compose(weights)
-        top = {"H": codes[-1], "Z": np.ascontiguousarray(bases[-1].T)}
-        self.reconstruction_err_ = float(np.sqrt(2 * Problem(Chain(data)).value(top))) * data.scale
+        error = Problem(Chain(data)).value({"H": codes[-1], "Z": np.ascontiguousarray(bases[-1].T)})
+        self.reconstruction_err_ = float(np.sqrt(2 * error)) * data.scale
         self._keep_layers([H * data.dtype.type(data.scale) for H in codes], weights, bases)
         if fit.spherical:
             back = np.divide(1 / data.scale, sizes[-1], out=np.zeros_like(sizes[-1]), where=sizes[-1] > 0)
             self.clusters_ = Clusters(self.layers_[-1].representation, self.random_state, np.diag(back))
-        self.objective_history_ = np.array(fit.history) * data.scale**2
+        # Directions on a sphere know nothing of the units of X.
+        self.objective_history_ = np.array(fit.history or [error]) * (1.0 if fit.spherical else self._unit(data))
         self.n_iter_, self.converged_ = fit.n_iter, fit.converged
-        self._warn()
+
+
+def in_units(hook: Callback, unit: float) -> Callback:
+    """A callback that is told of objectives in unit scale, and tells the hook of them as they are and of the time."""
+    began = time.perf_counter()
+    return lambda i, value, seconds: hook(i, value * unit, time.perf_counter() - began)
 
 
 def _top(codes, weights) -> dict[str, np.ndarray]:

@@ -39,18 +39,16 @@ def nonnegative_frame(T: np.ndarray, *, max_iter: int = 50, tol: float = 1e-4) -
     >>> sorted((T @ A.T).argmax(1).tolist())
     [0, 1, 2]
     """
-    A, before = helmert(T.shape[1] + 1).T, 0.0
+    corners, before = helmert(T.shape[1] + 1).T, 0.0
+    A = corners
     for _ in range(max_iter):
         H = np.maximum(T @ A.T.astype(T.dtype), 0)
         energy = float(np.vdot(H, H))
         if energy <= (1 + tol) * before:
             break
         before = energy
-        pull = (H.T @ T).astype(np.float64)
-        pull -= pull.mean(0)
-        # Directions in which nothing varies stay where they are.
-        left, _, right = np.linalg.svd(pull + 1e-9 * np.linalg.norm(pull) * A, full_matrices=False)
-        A = left @ right
+        left, _, right = np.linalg.svd(corners.T @ (H.T @ T))
+        A = corners @ left @ right
     return A
 
 

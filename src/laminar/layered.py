@@ -9,11 +9,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from . import threads
-from .base import Layer
+from .base import Factorizer, Layer
 from .callbacks import CallbackSupportMixin
 from .coding import Coder
 from .data import Matrix
-from .nonlinear import Stack, code, fit_stack
+from .nonlinear import Stack, StackFit, code, fit_stack, loss_and_gradients
 from .nonlinear import pretrain as pretrain_stack
 from .readout import Clusters
 from .solve import Callback
@@ -55,29 +55,35 @@ class Layered(CallbackSupportMixin, Coder):
             )
         return [np.array(layer.weights, dtype=data.dtype) for layer in init.layers_]
 
-    def _train_stack(self, X, data: Matrix, init, activation: str, penalties, callback: Callback) -> None:
-        """Fit weights with an activation between them, and keep them."""
+    _unit = Factorizer._unit  # what an objective in unit scale is multiplied by
+
+    def _train_stack(self, X, data: Matrix, init, activation: str, penalties, callback: Callback) -> StackFit:
+        """Weights with an activation between them, and the codes of the top."""
+        name = "random" if self.init == "auto" else self.init
         if init is None:
-            stack, H = pretrain_stack(X, self._sizes, activation, random_state=self.random_state)
+            stack, H = pretrain_stack(X, self._sizes, activation, init=name, random_state=self.random_state)
         else:
             stack = Stack(self._given_weights(init, data), activation)
-            H = np.maximum(code(X, stack), 0)
+            H = code(X, stack)
+        if self.max_iter == 0:
+            return StackFit(stack, H, np.array([loss_and_gradients(X, stack, H, penalties)[0]]), 0, True)
         auto = "lbfgs" if self.batch_size is None else "adam"
-        fit = fit_stack(
+        return fit_stack(
             X,
             stack,
             H,
             solver=auto if self.solver == "auto" else self.solver,
             batch_size=self.batch_size,
             penalties=penalties,
-            max_iter=max(self.max_iter, 1),
+            max_iter=self.max_iter,
             tol=self.tol,
             random_state=self.random_state,
             callback=callback,
         )
+
+    def _keep_fit(self, X, fit: StackFit) -> None:
         self._keep_stack(X, fit.stack, fit.H)
         self.objective_history_, self.n_iter_, self.converged_ = fit.history, fit.n_iter, fit.converged
-        self._warn()
 
     def _keep_stack(self, X, stack: Stack, H: np.ndarray) -> None:
         """Set the fitted attributes of a stack with an activation; hidden codes follow from those of the top."""

@@ -61,13 +61,24 @@ def pretrain(data: Matrix, sizes: Sequence[int], fit: FitLayer) -> tuple[list[np
     return codes, weights
 
 
-def is_narrow(sizes: Sequence[int]) -> bool:
-    """Whether a hidden layer is smaller than the top one, so that not every basis of the top can be reached."""
-    return min(sizes) < sizes[-1]
+def _down(weights: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, float]:
+    """``T = Z_m ... Z_2`` with rows of unit length, what they were divided by, and what is rounding in it."""
+    T = compose([Z.astype(np.float64) for Z in weights[1:]])[-1]
+    size = np.linalg.norm(T, axis=1, keepdims=True)
+    return np.divide(T, size, out=np.zeros_like(T), where=size > 0), size, 100 * float(np.finfo(weights[0].dtype).eps)
+
+
+def is_narrow(weights: Sequence[np.ndarray]) -> bool:
+    """Whether some basis of the top cannot be reached: a hidden layer is smaller than the top, or says too little."""
+    if len(weights) == 1:
+        return False
+    T, _, noise = _down(weights)
+    spread = np.linalg.svd(T, compute_uv=False)
+    return len(spread) < len(T) or bool(spread[-1] <= noise * spread[0])
 
 
 def keep_close(weights: Sequence[np.ndarray], basis: np.ndarray) -> list[np.ndarray]:
-    """The weights nearest to the given ones whose top basis is as wished.
+    """The weights nearest to the given ones whose top basis is as wished; they must not be narrow.
 
     Fine-tuning by alternating least squares with the least change moves Z_1 alone, and always within the range of
     ``T = Z_m ... Z_2``: however many sweeps were made, they amount to this one step. Hidden layers keep their rank,
@@ -75,32 +86,53 @@ def keep_close(weights: Sequence[np.ndarray], basis: np.ndarray) -> list[np.ndar
     """
     if len(weights) == 1:
         return [basis]
-    T = compose(weights[1:])[-1]
-    solve, _ = gram_solver(T @ T.T)
-    return [weights[0] + T.T @ solve(basis - T @ weights[0]).astype(T.dtype), *weights[1:]]
+    T, size, noise = _down(weights)
+    first = weights[0].astype(np.float64)
+    wished = np.divide(basis, size, out=np.zeros(basis.shape), where=size > 0)
+    moved = first + np.linalg.pinv(T, rcond=noise) @ (wished - T @ first)
+    return [moved.astype(basis.dtype), *weights[1:]]
+
+
+def least_change(weights: Sequence[np.ndarray], gram: np.ndarray, product: np.ndarray) -> list[np.ndarray]:
+    """One round of least squares over all weights, from the input up, each with the least change that makes it best.
+
+    Parameters
+    ----------
+    weights : sequence of ndarray
+        Where they start.
+    gram, product : ndarray
+        ``H^T H`` and ``H^T X`` of the top codes.
+
+    Returns
+    -------
+    weights : list of ndarray
+        Where no hidden layer is smaller than the top the first move reaches the best basis, and the others rest.
+    """
+    w, Q = np.linalg.eigh(gram.astype(np.float64))
+    keep = w > 1e-14 * max(w[-1], np.finfo(np.float64).tiny)  # what no code says anything about stays as it is
+    root, inverse = (Q[:, keep] * np.sqrt(w[keep])).T, (Q[:, keep] / np.sqrt(w[keep])).T
+    target = inverse @ product.astype(np.float64)
+    W = [Z.astype(np.float64) for Z in weights]
+    for i in range(len(W)):
+        T = compose(W[i + 1 :])[-1] if i + 1 < len(W) else np.eye(len(gram))
+        P = compose(W[:i])[-1] if i else None
+        gap = target - root @ T @ (W[i] if P is None else W[i] @ P)
+        if np.linalg.norm(gap) <= 1e-12 * np.linalg.norm(target):
+            break
+        move = np.linalg.pinv(root @ T, rcond=1e-10) @ gap
+        W[i] = W[i] + (move if P is None else gram_solver(P @ P.T)[0](P @ move.T).T)
+    return [new.astype(Z.dtype) for new, Z in zip(W, weights, strict=True)]
 
 
 class NarrowLeastSquares:
-    """The update of a top basis that has to pass through a hidden layer smaller than itself.
-
-    One round of least squares over all weights, each with the least change; F is the transposed top basis.
-    """
+    """The update of a top basis that not every matrix can be (`is_narrow`); F is the transposed basis."""
 
     def __init__(self, weights: Sequence[np.ndarray]):
         self.weights = list(weights)
 
     def __call__(self, F: np.ndarray, term: Quad, constraint=None) -> np.ndarray:
         """Move every weight once; returns the basis they compose to."""
-        G = term.gram.astype(np.float64)
-        C = collect(term.linear, term.blocks, F.shape, F.dtype).T.astype(np.float64)
-        W = [Z.astype(np.float64) for Z in self.weights]
-        for i in range(len(W)):
-            T = np.eye(len(W[-1])) if i == len(W) - 1 else compose(W[i + 1 :])[-1]
-            P = compose(W[:i])[-1] if i else None
-            rest = C - G @ (T @ W[i] @ P if i else T @ W[i])
-            move = gram_solver(T.T @ G @ T)[0](T.T @ rest)
-            W[i] = W[i] + (gram_solver(P @ P.T)[0](P @ move.T).T if i else move)
-        self.weights = [Z.astype(F.dtype) for Z in W]
+        self.weights = least_change(self.weights, term.gram, collect(term.linear, term.blocks, F.shape, F.dtype).T)
         return np.ascontiguousarray(compose(self.weights)[-1].T)
 
 

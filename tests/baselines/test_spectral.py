@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -132,6 +134,16 @@ def test_isolated_samples(n):
     assert not model.embedding_[7].any()
     others = np.arange(2 * n) != 7
     assert clustering_accuracy(y[others], model.labels_[others]) == 1
+
+
+def test_more_pieces_than_clusters_are_told():
+    points, _ = blobs(5, 20)
+    with pytest.warns(UserWarning, match="falls into 5 pieces, more than n_clusters=4.*Raise n_neighbors") as told:
+        NgJordanWeiss(4, affinity="knn", random_state=0).fit(points)
+    assert told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        NgJordanWeiss(5, affinity="knn", random_state=0).fit(points)
 
 
 def test_no_link_at_all():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 from sklearn.metrics.pairwise import euclidean_distances
 
 from ..graphs import KNN, Graph, Precomputed, Rank
@@ -47,6 +48,14 @@ def build_affinity(X, affinity: str | Graph, n_neighbors: int | None, n_clusters
     W = affinity.build(X).tocsr()
     full = W.nnz > 0.2 * W.shape[0] ** 2  # products are then faster with an array
     return W.toarray() if full and W.shape[0] <= MAX_DENSE else W
+
+
+def count_pieces(W: Affinity) -> int:
+    """Return in how many pieces of two samples or more the graph falls; a full one counts as whole."""
+    if not sp.issparse(W):
+        return 1
+    sizes = np.bincount(connected_components(W, directed=False)[1])
+    return int((sizes > 1).sum())
 
 
 def normalized(W: Affinity) -> Affinity:

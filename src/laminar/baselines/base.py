@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from numbers import Integral
 
@@ -15,7 +16,7 @@ from sklearn.utils.validation import validate_data
 from ..graphs import Graph
 from ..readout import unit_rows
 from ..views import read_views
-from .affinity import Affinity, build_affinity
+from .affinity import Affinity, build_affinity, count_pieces
 
 
 class ViewClusterer(ClusterMixin, BaseEstimator, ABC):
@@ -46,8 +47,9 @@ class ViewClusterer(ClusterMixin, BaseEstimator, ABC):
         self._validate_params()
         views = self._read(X)
         random_state = check_random_state(self.random_state)
+        seed = random_state.randint(2**31 - 1)  # drawn first: k-means shall not depend on what the eigensolver drew
         self.embedding_ = unit_rows(without_rounding(self._embed(views, random_state)))
-        self.labels_ = cluster_rows(self.embedding_, self.n_clusters, random_state, self.n_init)
+        self.labels_ = cluster_rows(self.embedding_, self.n_clusters, seed, self.n_init)
         return self
 
     _takes_affinities = False
@@ -93,7 +95,16 @@ class AffinityClusterer(ViewClusterer):
         return isinstance(self.affinity, str) and self.affinity == "precomputed"
 
     def _affinities(self, views: list[Affinity]) -> list[Affinity]:
-        return [build_affinity(view, self.affinity, self.n_neighbors, self.n_clusters) for view in views]
+        affinities = [build_affinity(view, self.affinity, self.n_neighbors, self.n_clusters) for view in views]
+        pieces = max(count_pieces(W) for W in affinities)
+        if pieces > self.n_clusters:
+            warnings.warn(
+                f"A graph of the samples falls into {pieces} pieces, more than n_clusters={self.n_clusters}: which of "
+                "them are told apart is arbitrary. Raise n_neighbors, or use another affinity.",
+                UserWarning,
+                stacklevel=4,
+            )
+        return affinities
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -152,18 +152,21 @@ class DeepSemiNMF(Deep):
         self : object
             The fitted model.
         """
+        return self._fit(X, init)
+
+    def _fit(self, X, init):
         self._validate_params()
         self._check_combination(init)
         X = self._validate(X, reset=True)
+        self._stack = self._stream = self._online = None
         with threads.own_threads(), hooks(self, max(self.max_iter, 1)) as hook:
             data = wrap(X)
-            unit = data.scale**2
-            self._stack = None
+            unit = self._unit(data)
             if self.activation is not None:
-                self._train_stack(X, data, init, self.activation, None, hook)
+                self._keep_fit(X, self._train_stack(X, data, init, self.activation, None, hook))
             else:
-                fit = self._route(init)(X, data, init, lambda i, value, seconds: hook(i, value * unit, seconds))
-                self._keep(data, fit)
+                self._keep(data, self._route(data, init)(X, data, init, in_units(hook, unit)))
+        self._warn()
         return self
 
     def _check_combination(self, init) -> None:

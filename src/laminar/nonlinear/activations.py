@@ -61,3 +61,10 @@ ACTIVATIONS: dict[str, Activation] = {
     "softplus": Activation(lambda A: np.logaddexp(A, A.dtype.type(0)), expit, _softplus_inverse),
     "sigmoid": Activation(expit, lambda A: expit(A) * expit(-A), lambda Y: logit(np.clip(Y, _MARGIN, 1 - _MARGIN))),
 }
+
+
+def activation_named(name: str) -> Activation:
+    """The activation of this name."""
+    if name not in ACTIVATIONS:
+        raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}; got {name!r}.")
+    return ACTIVATIONS[name]

@@ -91,9 +91,13 @@ def code(
 
 def _inverse(data: Matrix, stack: Stack) -> np.ndarray:
     """The top codes by pseudo-inverses, of any sign. The paper's formula inverts the activation once too often."""
-    H = data.product(np.linalg.pinv(stack.weights[0]))
-    for Z in stack.weights[1:]:
-        H = stack.g.inverse(H) @ np.linalg.pinv(Z)
+    eps = float(np.finfo(data.dtype).eps)
+    first, *rest = (
+        np.linalg.pinv(Z.astype(np.float64), rcond=max(Z.shape) * eps).astype(data.dtype) for Z in stack.weights
+    )
+    H = data.product(first)
+    for back in rest:
+        H = stack.g.inverse(H) @ back
     return H
 
 

@@ -58,9 +58,7 @@ class ScaleFreePenalty:
         return 0.5 * price * float(rough.sum()), pull
 
 
-# The first was best for the final loss of every activation on faces, and is what single precision can tell from zero;
-# double precision goes on to smaller ones where it has converged.
-RIDGES = {"f": [2.0**-22], "d": [2.0**-22, 2.0**-34, 2.0**-46]}
+RIDGE = 2.0**-22  # the best for the final loss of every activation on faces, of 1e-15 .. 1e-4
 
 Penalty = GraphPenalty | ScaleFreePenalty
 Penalties = Sequence[Penalty | tuple[float, GraphOperator] | None] | None
@@ -198,19 +196,18 @@ def _gram(H: np.ndarray, b: slice) -> np.ndarray:
 class Reduced:
     """The objective as a function of H_m and ``Z_2 .. Z_m``: Z_1 is always the best one for them.
 
-    With the best Z_1 the partial gradient is the whole gradient. A small ridge ``ridge / 2 ||H_1||^2 ||Z_1||^2``, free
-    of scale, keeps Z_1 well defined where codes depend on each other. It also leads to better minima: without it the
-    first steps follow directions that only rounding tells apart.
+    With the best Z_1 the partial gradient is the whole gradient. A small ridge ``RIDGE / 2 ||H_1||^2 ||Z_1||^2``, free
+    of scale, keeps Z_1 bounded where codes of the first layer depend on each other. It also leads to better minima:
+    without it the first steps follow directions that only rounding tells apart.
     """
 
     def __init__(self, data: Matrix, activation: str, penalties: Sequence[Penalty | None]):
         self.data, self.activation, self.penalties = data, activation, penalties
-        self.ridge = RIDGES[data.dtype.char][0]
 
     def first(self, H: np.ndarray) -> np.ndarray:
         """The best Z_1 for codes of the first layer."""
         gram = sum(threads.each(lambda blocks: sum(map(partial(_gram, H), blocks)), shares(len(H))))
-        np.fill_diagonal(gram, gram.diagonal() + max(self.ridge * gram.trace(), np.finfo(np.float64).tiny))
+        np.fill_diagonal(gram, gram.diagonal() + max(RIDGE * gram.trace(), np.finfo(np.float64).tiny))
         factor = cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
         Z = np.empty((H.shape[1], self.data.shape[1]), H.dtype)
         product = self.data.T.times(H)
@@ -230,7 +227,7 @@ class Reduced:
         stack.weights[0] = Z = self.first(codes[0])
         penalty, pulls = pulled(self.penalties, codes, self.data)
         lengths = [float(np.einsum("ij,ij->", F, F, dtype=np.float64)) for F in (codes[0], Z)]
-        tie, own = H.dtype.type(self.ridge * lengths[1]), pulls[0]
+        tie, own = H.dtype.type(RIDGE * lengths[1]), pulls[0]
         pulls[0] = lambda b: tie * codes[0][b] if own is None else tie * codes[0][b] + own(b)
         loss, by_codes, by_weights = backward(self.data.rows, stack, codes, slopes, pulls, first=1)
-        return loss + penalty + self.ridge * lengths[0] * lengths[1] / 2, by_codes, by_weights
+        return loss + penalty + RIDGE * lengths[0] * lengths[1] / 2, by_codes, by_weights

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from .. import threads
 from ..solve import Callback
-from .gradients import RIDGES, Penalties, Reduced, as_data, as_penalties, from_unit, to_unit
+from .gradients import Penalties, Reduced, as_data, as_penalties, from_unit, to_unit
 from .stack import Stack, run
 from .stochastic import adam
 
@@ -29,7 +29,8 @@ class StackFit:
     H : ndarray of shape (n_samples, n_units)
         Codes of the top layer.
     history : ndarray
-        The objective, iteration by iteration; of "adam" as seen on the way through an epoch.
+        The objective, iteration by iteration. Of "lbfgs" and "apg" with the small ridge on the first weights they
+        work with (see `gradients.Reduced`), of "adam" as seen on the way through an epoch.
     n_iter : int
         Number of iterations, epochs for "adam".
     converged : bool
@@ -144,10 +145,6 @@ class Monitor:
         """How many iterations may still be made."""
         return 0 if self.stopped or self.converged else self.max_iter - len(self.history)
 
-    def resume(self) -> None:
-        """Go on after convergence, for the objective has changed."""
-        self.converged, self.quiet = False, 0
-
     def __call__(self, value: float) -> bool:
         """Record an iteration; returns True when it was the last."""
         self.history.append(value)
@@ -179,12 +176,8 @@ def _reduce(data, stack: Stack, H: np.ndarray, penalties, monitor: Monitor, solv
         )
 
     x = np.concatenate([F.ravel() / data.dtype.type(s) for F, s in zip(start, sizes, strict=True)])
-    for reduced.ridge in RIDGES[data.dtype.char]:
-        monitor.resume()
-        if monitor.left:
-            x = solver(objective, x, H.size, monitor)
-        if not monitor.converged:
-            break
+    if monitor.left:
+        x = solver(objective, x, H.size, monitor)
     H, *hidden = split(x)
     below = Stack([np.empty((len(stack.weights[0]), 0), H.dtype), *hidden], stack.activation)
     return Stack([reduced.first(run(below, H)[0][0]), *hidden], stack.activation), H

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from .. import threads
 from ..models.semi import SemiNMF
-from .activations import ACTIVATIONS
+from .activations import activation_named
 from .stack import Stack
 
 
@@ -55,7 +55,7 @@ def pretrain(
     ([(5, 8), (3, 5)], (50, 3), array([1., 1., 1.]))
     """
     rng = check_random_state(random_state)
-    inverse = ACTIVATIONS[activation].inverse
+    inverse = activation_named(activation).inverse
     weights, codes = [], X
     with threads.own_threads(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a start need not be precise

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from .. import threads
-from .activations import ACTIVATIONS, Activation
+from .activations import activation_named
 
 ROWS = 256  # of a block: its residual stays in cache, yet is tall enough for a fast product
 
@@ -39,8 +39,7 @@ class Stack:
 
     def __post_init__(self):
         self.weights = [np.asarray(Z) for Z in self.weights]
-        if self.activation not in ACTIVATIONS:
-            raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}; got {self.activation!r}.")
+        self.g = activation_named(self.activation)
         if not self.weights or any(Z.ndim != 2 for Z in self.weights):
             raise ValueError("weights must be one matrix or more, one a layer.")
         for i, (below, above) in enumerate(pairwise(self.weights), start=2):
@@ -49,11 +48,6 @@ class Stack:
                     f"weights of layer {i} must have as many columns as layer {i - 1} has units, {len(below)}; "
                     f"got shape {above.shape}."
                 )
-
-    @property
-    def g(self) -> Activation:
-        """The activation."""
-        return ACTIVATIONS[self.activation]
 
     @property
     def sizes(self) -> tuple[int, ...]:
