@@ -79,7 +79,7 @@ def view_graph(view: Matrix, observed: np.ndarray, graph: Graph) -> SparseOperat
     >>> from laminar.graphs import Rank
     >>> view = wrap(np.array([[1.0, 0.0], [5.0, 0.1], [0.0, 0.0], [0.0, 2.0]]))
     >>> view_graph(view, np.array([True, True, False, True]), Rank(1)).degree
-    array([1.5, 1. , 0. , 0.5])
+    array([1. , 1.5, 0. , 0.5])
     """
     return SparseOperator(_graph(view, np.arange(len(observed)), observed, graph))
 

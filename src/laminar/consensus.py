@@ -2,30 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from . import updates
 from .agreement import residual_weights
+from .base import Layer
 from .constraints import Free, NonNegative
+from .data import Matrix
 from .init import STARTS
 from .linalg import truncated_svd
 from .masked import Masked, piecewise
 from .penalties import Smooth
 from .solve import Callback, State, solve
 from .stacked import Stacked
+from .stacks import compose, keep_close, pretrain, regress
 
 _ROUND = 5  # sweeps between two looks at the weights
 
 
 @dataclass
 class Consensus:
-    """Codes of all views, the weight of each, and how they were reached."""
+    """Codes of all views and how they were reached.
+
+    Attributes
+    ----------
+    H : ndarray of shape (n_samples, k)
+        The codes.
+    weights, powers : ndarray of shape (n_views,)
+        Weights with sum one, and what the squared errors of a view are multiplied by.
+    Z : ndarray of shape (n_features, k)
+        Transposed components of all views.
+    history, n_iter, converged
+        Half the objective, sweep by sweep.
+    """
 
     H: np.ndarray
     weights: np.ndarray
+    powers: np.ndarray | None = None
+    Z: np.ndarray | None = None
     history: list[float] = field(default_factory=list)
     n_iter: int = 0
     converged: bool = False
@@ -68,12 +85,36 @@ class Task:
         rules = {name: piecewise(updates.for_constraint(updates.careful, c)) for name, c in problem.constraints.items()}
         return solve(problem, factors, rules, extrapolate=True, **how)
 
-    def code(self, weights: np.ndarray, Z: np.ndarray) -> np.ndarray:
-        """The best codes of every sample by itself, given the (transposed) components of every view."""
-        data = self.views.weighted(weights)
+    def code(self, weights: np.ndarray, Z: np.ndarray) -> tuple[np.ndarray, float]:
+        """The best non-negative codes of every sample by itself, and the share of the samples they explain.
+
+        Z holds the transposed components of every view, times the root of its weight. If codes may have any sign they
+        are the corners of `corners`.
+        """
+        data, signed = self.views.weighted(weights), isinstance(self.codes, Free)
+        Z = np.ascontiguousarray(Z[:, :-1]) if signed else Z
         H = np.zeros((data.shape[0], Z.shape[1]), data.dtype)
-        term = Masked(data, self.observed, self.codes).term("H", {"H": H, "Z": Z * self.roots(weights, Z.dtype)})
-        return piecewise(updates.for_constraint(updates.exact, self.codes))(H, term)
+        problem = Masked(data, self.observed, self.codes)
+        H = piecewise(updates.for_constraint(updates.exact, self.codes))(H, problem.term("H", {"H": H, "Z": Z}))
+        left = 2 * Masked(data, self.observed, self.codes).value({"H": H, "Z": Z})
+        H *= data.dtype.type(data.scale)
+        return corners(H) if signed else H, 1 - left / data.sqnorm if data.sqnorm else 1.0
+
+    def settle(self, found: Consensus) -> None:
+        """Bring codes to the units of the views and to non-negative form, and add the components of all views."""
+        Z, _ = self.components(found.H)
+        weighted = Z * self.roots(found.powers, Z.dtype)
+        norms = np.linalg.norm(weighted.astype(np.float64), axis=0).astype(Z.dtype)
+        Z, weighted = (np.divide(F, norms, out=np.zeros_like(F), where=norms > 0) for F in (Z, weighted))
+        signed = isinstance(self.codes, Free)
+        if signed:
+            Z, weighted = (np.hstack([F, -F.sum(axis=1, keepdims=True)]) for F in (Z, weighted))
+        if self.penalty is None:
+            found.H = self.code(found.powers, weighted)[0]
+        else:  # what was asked of the codes of the fit is in them alone
+            H = found.H * norms * norms.dtype.type(self.views.scale)
+            found.H = corners(H) if signed else H
+        found.Z = Z
 
     def components(self, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The best (transposed) components of every view, whatever its weight, and twice what each leaves."""
@@ -81,6 +122,14 @@ class Task:
         term = Masked(views, self.observed, self.codes, self.penalty).term("Z", {"H": H, "Z": None})
         Z = piecewise(updates.least_squares)(np.zeros((views.shape[1], H.shape[1]), H.dtype), term)
         return Z, np.array([2 * piece.value(Z[rows]) for rows, piece in term.pieces])
+
+    def spread(self, weights: np.ndarray) -> tuple[float, float]:
+        """Squared norm of the weighted views, if all were known, and over how many features it spreads."""
+        shares = np.maximum(self.observed.mean(axis=0), 1 / len(self.observed))
+        energies = weights / shares * [part.sqnorm * part.scale**2 for part in self.views.parts]
+        sizes = np.diff(self.views.edges)
+        total, squares = float(energies.sum()), float((energies**2 / sizes).sum())
+        return total, total**2 / squares if squares else 1.0
 
     def roots(self, weights: np.ndarray, dtype) -> np.ndarray:
         """The root of the weight of every feature's view, as a column."""
@@ -100,7 +149,7 @@ def agree(
     """The consensus of views with given weights."""
     start = task.start(weights, k, rng)
     state = task.sweep(weights, start, max_iter=max_iter, tol=tol, callback=callback)
-    return Consensus(state.best["H"], weights, state.history, state.n_iter, state.converged)
+    return Consensus(state.best["H"], weights, weights, None, state.history, state.n_iter, state.converged)
 
 
 def agree_and_weigh(
@@ -118,8 +167,8 @@ def agree_and_weigh(
     For gamma above 1 every turn lowers the objective.
     """
     n_views = task.observed.shape[1]
-    found = Consensus(np.empty(0), np.full(n_views, 1 / n_views))
-    factors, stopped = task.start(found.weights**gamma, k, rng), False
+    found = Consensus(np.empty(0), np.full(n_views, 1 / n_views), np.full(n_views, 1 / n_views) ** gamma)
+    factors, stopped = task.start(found.powers, k, rng), False
 
     def tell(i: int, value: float, seconds: float) -> bool:
         nonlocal stopped
@@ -128,12 +177,17 @@ def agree_and_weigh(
 
     while found.n_iter < max_iter and not found.converged and not stopped:
         left = max_iter - found.n_iter
-        state = task.sweep(found.weights**gamma, factors, max_iter=min(_ROUND, left), tol=tol, callback=tell)
-        found.H, found.n_iter, found.history = state.best["H"], found.n_iter + state.n_iter, found.history + state.history
+        state = task.sweep(found.powers, factors, max_iter=min(_ROUND, left), tol=tol, callback=tell)
+        found.H, found.n_iter, found.history = (
+            state.best["H"],
+            found.n_iter + state.n_iter,
+            found.history + state.history,
+        )
         Z, residuals = task.components(found.H)
         before, found.weights = found.weights, residual_weights(residuals, gamma)
+        found.powers = found.weights**gamma
         found.converged = state.converged and bool(np.abs(found.weights - before).max() <= tol)
-        factors = {"H": found.H, "Z": Z * task.roots(found.weights**gamma, Z.dtype)}
+        factors = {"H": found.H, "Z": Z * task.roots(found.powers, Z.dtype)}
     return found
 
 
@@ -153,17 +207,32 @@ def corners(Y: np.ndarray) -> np.ndarray:
     return H - H.min(axis=1, keepdims=True)
 
 
-def readout_basis(H: np.ndarray, Z: np.ndarray) -> np.ndarray:
-    """What codes are multiplied by to give the left singular vectors of ``H Z^T``, in decreasing order.
+def readout_basis(H: np.ndarray, Z: np.ndarray, energy: float, n_features: float, expected: int) -> np.ndarray:
+    """What codes are multiplied by to give the left singular vectors of ``H Z^T`` that are more than noise.
 
-    They depend on what the codes stand for and not on the basis a solver landed on.
+    These depend on what the codes stand for and not on the basis a solver landed on. As all of them come out with the
+    same length, those that noise would also give must not be among them (`above_noise`).
+
+    Parameters
+    ----------
+    H, Z : ndarray of shape (n_samples, k), (n_features, k)
+        Codes and transposed components.
+    energy, n_features : float
+        Squared norm of what ``H Z^T`` is a fit of, and the features it spreads over.
+    expected : int
+        How many of them are more than noise for certain.
+
+    Returns
+    -------
+    W : ndarray of shape (k, n_directions)
+        In decreasing order of the singular values.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> H, Z = rng.random((6, 3)), rng.normal(size=(4, 3))
-    >>> E = (H @ readout_basis(H, Z))[:, :2]
-    >>> U = np.linalg.svd(H @ Z.T)[0][:, :2]
+    >>> E = H @ readout_basis(H, Z, energy=np.sum((H @ Z.T) ** 2), n_features=4, expected=3)
+    >>> U = np.linalg.svd(H @ Z.T)[0][:, :3]
     >>> np.allclose(E @ E.T, U @ U.T)
     True
     """
@@ -173,5 +242,91 @@ def readout_basis(H: np.ndarray, Z: np.ndarray) -> np.ndarray:
     w, Q = w[keep], Q[:, keep]
     T = Q * np.sqrt(w)
     s, R = np.linalg.eigh(T.T @ (Z.T @ Z) @ T)
-    keep = s > 1e-10 * s.max(initial=0.0)
-    return ((Q / np.sqrt(w)) @ R[:, keep])[:, ::-1]
+    s, R = s[::-1], R[:, ::-1]
+    live = int((s > 1e-10 * s.max(initial=0.0)).sum())
+    return (Q / np.sqrt(w)) @ R[:, : above_noise(s[:live], energy, (len(H), n_features), expected)]
+
+
+def above_noise(squares: np.ndarray, energy: float, shape: tuple[float, float], expected: int) -> int:
+    """How many squared singular values are larger than noise would make them; never fewer than expected.
+
+    All that the expected ones leave is taken for noise, and the largest singular value of such noise is known.
+
+    Parameters
+    ----------
+    squares : ndarray
+        In decreasing order.
+    energy : float
+        Sum of all of them, those not given included.
+    shape : tuple of float
+        Of the matrix they are of.
+    expected : int
+        How many are there for certain.
+
+    Returns
+    -------
+    count : int
+
+    Examples
+    --------
+    >>> noise = np.random.default_rng(0).normal(size=(60, 40))
+    >>> noise[0, 0] += 30
+    >>> squares = np.linalg.svd(noise, compute_uv=False) ** 2
+    >>> above_noise(squares[:20], squares.sum(), noise.shape, expected=1)
+    1
+    """
+    if expected >= len(squares):
+        return len(squares)
+    n, p = shape
+    left = max(energy - float(squares[:expected].sum()), 0.0)
+    variance = left / (max(1.0, n - expected) * max(1.0, p - expected))
+    return max(expected, int((squares > variance * (n**0.5 + p**0.5) ** 2).sum()))
+
+
+@dataclass(frozen=True)
+class View:
+    """One view of a fitted model.
+
+    Attributes
+    ----------
+    weight : float
+        What its squared errors are multiplied by.
+    layers : list of Layer
+        From the input up; the last has the codes all views share.
+    mean, size : ndarray of shape (n_features,), float
+        A sample of unit length less the mean, times the size, is what was factorised.
+    """
+
+    weight: float
+    layers: list[Layer]
+    mean: np.ndarray
+    size: float
+
+
+def view_layers(
+    part: Matrix, basis: np.ndarray, sizes: Sequence[int], H: np.ndarray, rng: np.random.RandomState
+) -> list[Layer]:
+    """The layers of one view: hidden ones of these sizes, as close to its own factorisation as the top one allows."""
+    if not sizes:
+        return [Layer(basis, basis, H)]
+    scale = H.dtype.type(part.scale)
+
+    def fit(below: Matrix, k: int) -> np.ndarray:
+        return STARTS["svd"](below, k, rng)[0].astype(H.dtype)
+
+    codes, weights = pretrain(part, sizes, fit)
+    weights = keep_close([*weights, regress(H / scale, codes[-1])], basis)
+    codes = [*(h * scale for h in codes), H]
+    return [Layer(*layer) for layer in zip(weights, compose(weights), codes, strict=True)]
+
+
+def in_units(layers: Sequence[Layer], size: float) -> list[Layer]:
+    """The layers of a view that was multiplied by a size, as they are without it; 0 where all samples were alike."""
+    back = 1 / size if size else 0.0
+
+    def divided(A: np.ndarray) -> np.ndarray:
+        return A * A.dtype.type(back)
+
+    first, *rest = layers
+    first = Layer(divided(first.weights), divided(first.components), first.representation)
+    return [first, *(Layer(layer.weights, divided(layer.components), layer.representation) for layer in rest)]

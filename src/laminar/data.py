@@ -132,6 +132,11 @@ class Dense(Matrix):
         return threads.blocks(n, max(64, size // max(1, p)))
 
     @cached_property
+    def negative(self) -> bool:
+        """Whether any entry is below zero."""
+        return any(threads.each(lambda b: float(self.base[b].min()) < 0, self._base_blocks()))
+
+    @cached_property
     def sqnorm(self) -> float:
         """Squared Frobenius norm, in unit scale."""
         s = 1 / self.scale
@@ -234,6 +239,11 @@ class Sparse(Matrix):
         twin = Sparse(self.X.T.tocsr(), self.scale)
         twin.__dict__["T"] = self
         return twin
+
+    @cached_property
+    def negative(self) -> bool:
+        """Whether any entry is below zero."""
+        return float(self.X.data.min(initial=0.0)) < 0
 
     @cached_property
     def sqnorm(self) -> float:

@@ -37,7 +37,7 @@ class Fit:
     history: list[float] = field(default_factory=list)
     n_iter: int = 0
     converged: bool = True
-    spherical: bool = False  # the top codes have directions of their own: clusters are not to whiten them
+    lengths: np.ndarray | None = None  # top codes over these have directions of their own, not to be whitened
 
 
 class Deep(Layered):
@@ -58,6 +58,11 @@ class Deep(Layered):
         "verbose": ["verbose"],
     }
     _constraints: dict = SEMI
+
+    def _told(self, data: Matrix, hook: Callback) -> Callback:
+        """A callback that hears of objectives in unit scale and passes them on in the units of X, with the time."""
+        unit, began = self._unit(data), time.perf_counter()
+        return lambda i, value, seconds: hook(i, value * unit, time.perf_counter() - began)
 
     # ---- parts of a fit ------------------------------------------------------------------------------------------
 
@@ -93,7 +98,7 @@ class Deep(Layered):
         codes = [self._codes(data, np.zeros((data.shape[0], len(B)), data.dtype), B) for B in bases]
         return codes, weights
 
-    def _fine_tune(self, data: Matrix, codes, weights, callback: Callback) -> Fit:
+    def _fine_tune(self, data: Matrix, codes, weights, hook: Callback) -> Fit:
         """All layers at once. Of the squared error of the whole product only the top codes and the top basis matter:
         it is Semi-NMF from where pre-training ended, two passes over X a sweep at any depth.
         """
@@ -106,62 +111,75 @@ class Deep(Layered):
             tol=self.tol,
             # A leap would leave the bases that a narrow stack can reach.
             extrapolate=narrow is None,
-            callback=callback,
+            callback=self._told(data, hook),
         )
-        before, codes = compose(weights)[:-1], [*codes[:-1], state.best["H"]]
+        before, codes = weights, [*codes[:-1], state.best["H"]]
         if narrow:
             weights = narrow.weights
         elif self.max_iter:
             weights = keep_close(weights, np.ascontiguousarray(state.best["Z"].T))
-        moved = [np.linalg.norm(B - A) > 1e-3 * np.linalg.norm(A) for A, B in zip(before, compose(weights)[:-1], strict=True)]
-        # Exact codes are found most safely on components of unit length.
-        codes, weights, _ = canonical(codes, weights)
-        for i, (basis, stale) in enumerate(zip(compose(weights), [*moved, True], strict=True)):
-            if stale:  # a read-out of a basis that has moved, and the top
-                codes[i] = self._codes(data, codes[i], basis)
+        codes, weights, _ = self._read_out(data, codes, weights, before)
+        codes[-1] = self._codes(data, codes[-1], compose(weights)[-1])
         return Fit(codes, weights, state.history, state.n_iter, state.converged or not self.max_iter)
 
-    def _couple(self, data: Matrix, codes, weights, graphs: Graphs, callback: Callback) -> Fit:
+    def _read_out(self, data: Matrix, codes, weights, before) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:
+        """Bases of unit length, hidden codes found anew where their basis has moved, and the lengths of the top."""
+        pairs = zip(compose(before)[:-1], compose(weights)[:-1], strict=True)
+        moved = [np.linalg.norm(new - old) > 1e-3 * np.linalg.norm(old) for old, new in pairs]
+        # Only after their scale is settled: dependent components of very different length have no safe codes.
+        codes, weights, sizes = canonical(codes, weights)
+        bases = compose(weights)
+        for i in np.flatnonzero(moved):
+            codes[i] = self._codes(data, codes[i], bases[i])
+        return codes, weights, sizes[-1]
+
+    def _couple(self, data: Matrix, codes, weights, graphs: Graphs, hook: Callback) -> Fit:
         """All layers as variables, each tied to its neighbours."""
         m = len(codes)
         start = {f"H{i + 1}": codes[i] for i in range(m)} | {f"Z{i + 1}": weights[i].T.copy() for i in range(m)}
         problem = Coupled(data, m, self.coupling, graphs)
         rules = {name: updates.for_constraint(self._rule(), c) for name, c in problem.constraints.items()}
-        state = solve(
-            problem, start, rules, max_iter=self.max_iter, tol=self.tol, extrapolate=True, callback=callback
-        )
+        told = self._told(data, hook)
+        state = solve(problem, start, rules, max_iter=self.max_iter, tol=self.tol, extrapolate=True, callback=told)
         codes, weights = ([state.best[f"{name}{i + 1}"] for i in range(m)] for name in "HZ")
         history = state.history or [problem.value(start)]
         return Fit(codes, [Z.T.copy() for Z in weights], history, state.n_iter, state.converged or not self.max_iter)
 
-    def _publish(self, X, data: Matrix, graphs: Graphs, callback: Callback) -> Fit:
+    def _publish(self, X, data: Matrix, graphs: Graphs, hook: Callback) -> Fit:
         """The published algorithm, from random codes: as many sweeps of pre-training as of fine-tuning."""
-        rng, sweeps = check_random_state(self.random_state), self.max_iter
+        rng, sweeps, told = check_random_state(self.random_state), self.max_iter, self._told(data, hook)
         X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64) / data.scale
+        graphs = [graph and (self._published_weight(graph[0], data), graph[1]) for graph in graphs]
         codes, weights = published.greedy(X, self._sizes, graphs, rng, max_iter=sweeps)
-        codes, weights, history = published.algorithm(X, codes, weights, graphs, max_iter=sweeps, callback=callback)
+        codes, weights, history = published.algorithm(X, codes, weights, graphs, max_iter=sweeps, callback=told)
         cast = [[F.astype(data.dtype) for F in factors] for factors in (codes, weights)]
         return Fit(*cast, history, len(history))
 
+    def _published_weight(self, weight: float, data: Matrix) -> float:
+        """The weight of a penalty on codes as they come, whose components carry the scale of X, in unit scale."""
+        unit = self._unit(data)
+        if unit < 1e-200:
+            raise ValueError(
+                f"X is too small for a penalty on codes as they come: its largest magnitude is {data.scale:.3g}. "
+                "Multiply X by a constant."
+            )
+        return weight / unit
+
     def _keep(self, data: Matrix, fit: Fit) -> None:
         """Bring a fit to its canonical scale and set the fitted attributes."""
-        codes, weights, sizes = canonical(fit.codes, fit.weights)
+        codes, weights, _ = canonical(fit.codes, fit.weights)
         bases = compose(weights)
         error = Problem(Chain(data)).value({"H": codes[-1], "Z": np.ascontiguousarray(bases[-1].T)})
         self.reconstruction_err_ = float(np.sqrt(2 * error)) * data.scale
         self._keep_layers([H * data.dtype.type(data.scale) for H in codes], weights, bases)
-        if fit.spherical:
-            back = np.divide(1 / data.scale, sizes[-1], out=np.zeros_like(sizes[-1]), where=sizes[-1] > 0)
+        unit = self._unit(data)
+        if fit.lengths is not None:
+            size = fit.lengths * data.scale
+            back = np.divide(1, size, out=np.zeros_like(size), where=size > 0)
             self.clusters_ = Clusters(self.layers_[-1].representation, self.random_state, np.diag(back))
-        # Directions on a sphere know nothing of the units of X.
-        self.objective_history_ = np.array(fit.history or [error]) * (1.0 if fit.spherical else self._unit(data))
+            unit = 1.0  # directions know nothing of the units of X
+        self.objective_history_ = np.array(fit.history or [error]) * unit
         self.n_iter_, self.converged_ = fit.n_iter, fit.converged
-
-
-def in_units(hook: Callback, unit: float) -> Callback:
-    """A callback that is told of objectives in unit scale, and tells the hook of them as they are and of the time."""
-    began = time.perf_counter()
-    return lambda i, value, seconds: hook(i, value * unit, time.perf_counter() - began)
 
 
 def _top(codes, weights) -> dict[str, np.ndarray]:

@@ -35,9 +35,7 @@ class GraphClusters(Clusters):
     True
     """
 
-    def __init__(
-        self, H: np.ndarray, random_state=None, basis: np.ndarray | None = None, graph: str | Graph = "rank"
-    ):
+    def __init__(self, H: np.ndarray, random_state=None, basis: np.ndarray | None = None, graph: str | Graph = "rank"):
         super().__init__(H, random_state, basis)
         self.graph = graph
 

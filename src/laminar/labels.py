@@ -219,7 +219,8 @@ def read_alphas(alpha: float | ArrayLike, n_attributes: int, name: str = "alpha"
     alphas = np.full(n_attributes, alpha) if np.ndim(alpha) == 0 else np.asarray(alpha)
     if alphas.shape != (n_attributes,):
         raise ValueError(
-            f"{name} has {np.size(alpha)} weights but y has {n_attributes} attributes; give one number, or one for each."
+            f"{name} has {np.size(alpha)} weights but y has {n_attributes} attributes; "
+            "give one number, or one for each."
         )
     if n_attributes and (alphas.dtype.kind not in "fiu" or not (np.isfinite(alphas) & (alphas >= 0)).all()):
         raise ValueError(f"{name} must be finite and not below 0; got {alpha!r}.")

@@ -59,9 +59,8 @@ class Layered(CallbackSupportMixin, Coder):
 
     def _train_stack(self, X, data: Matrix, init, activation: str, penalties, callback: Callback) -> StackFit:
         """Weights with an activation between them, and the codes of the top."""
-        name = "random" if self.init == "auto" else self.init
         if init is None:
-            stack, H = pretrain_stack(X, self._sizes, activation, init=name, random_state=self.random_state)
+            stack, H = self._pretrained_stack(X, activation)
         else:
             stack = Stack(self._given_weights(init, data), activation)
             H = code(X, stack)
@@ -80,6 +79,10 @@ class Layered(CallbackSupportMixin, Coder):
             random_state=self.random_state,
             callback=callback,
         )
+
+    def _pretrained_stack(self, X, activation: str) -> tuple[Stack, np.ndarray]:
+        name = "random" if self.init == "auto" else self.init
+        return pretrain_stack(X, self._sizes, activation, init=name, random_state=self.random_state)
 
     def _keep_fit(self, X, fit: StackFit) -> None:
         self._keep_stack(X, fit.stack, fit.H)

@@ -58,8 +58,8 @@ def piecewise(update: Update) -> Update:
 class Masked:
     """``1/2 sum_v w_v ||M_v (F_v - H Z_v)||^2``, where M_v keeps the samples that have view v; a problem for `solve`.
 
-    A sample that lacks a view is also charged ``ridge / (2 k) ||h||^2 sum_v w_v ||Z_v||^2`` over the views it has: where
-    less is known, codes stay closer to zero, the mean of centred views.
+    A sample that lacks a view is also charged ``ridge / (2 k) ||h||^2 sum_v w_v ||Z_v||^2`` over the views it has:
+    where less is known, codes stay closer to zero, the mean of centred views.
 
     Attributes
     ----------

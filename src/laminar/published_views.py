@@ -12,23 +12,47 @@ import numpy as np
 
 from . import published
 from .agreement import residual_weights
+from .base import Layer
 from .consensus import Consensus
 from .graphs import GraphOperator
 from .solve import Callback
+from .stacked import Stacked
+from .stacks import compose
+
+
+def run(
+    views: Stacked,
+    sizes: Sequence[int],
+    graphs: Sequence[GraphOperator | None],
+    rng: np.random.RandomState,
+    *,
+    gamma: float,
+    beta: float,
+    max_iter: int,
+    callback: Callback | None = None,
+) -> tuple[Consensus, list[list[Layer]]]:
+    """Pre-training and Algorithm 1; the consensus and the layers of each view."""
+    arrays = np.split(views.rows(slice(0, views.shape[0])).astype(np.float64), views.edges[1:-1], axis=1)
+    codes, weights, H = pretrain(arrays, sizes, rng, max_iter)
+    found = algorithm(arrays, codes, weights, H, graphs, gamma=gamma, beta=beta, max_iter=max_iter, callback=callback)
+    found.H = (found.H * views.scale).astype(views.dtype)
+    found.powers, stacks = found.weights**gamma, []
+    for hidden, Z in zip(codes, weights, strict=True):
+        all_codes = [*((h * views.scale).astype(views.dtype) for h in hidden[:-1]), found.H]
+        Z = [z.astype(views.dtype) for z in Z]
+        stacks.append([Layer(*parts) for parts in zip(Z, compose(Z), all_codes, strict=True)])
+    found.Z = np.vstack([layers[-1].components.T for layers in stacks])
+    return found, stacks
 
 
 def pretrain(
     views: Sequence[np.ndarray], sizes: Sequence[int], rng: np.random.RandomState, max_iter: int
 ) -> tuple[list[list[np.ndarray]], list[list[np.ndarray]], np.ndarray]:
     """Codes and weights of every view by itself, and the top codes of the view they fit best."""
-
-    def layer(Y: np.ndarray, k: int):
-        return published.layer(Y, rng.uniform(size=(len(Y), k)), None, max_iter=max_iter)
-
-    stacks = [published.greedy(X, sizes, layer) for X in views]
+    stacks = [published.greedy(X, sizes, [None] * len(sizes), rng, max_iter=max_iter) for X in views]
     codes, weights = ([list(stack[i]) for stack in stacks] for i in (0, 1))
     left = [
-        np.linalg.norm(X - H[-1] @ _basis(Z)) / (np.linalg.norm(X) or 1.0)
+        np.linalg.norm(X - H[-1] @ compose(Z)[-1]) / (np.linalg.norm(X) or 1.0)
         for X, H, Z in zip(views, codes, weights, strict=True)
     ]
     return codes, weights, codes[int(np.argmin(left))][-1]
@@ -51,12 +75,12 @@ def algorithm(
     The history holds half of ``sum_v a_v^gamma R_v``, with the a_v the sweep was made with; for gamma below 1 it may
     rise from sweep to sweep, for the a_v are then the worst there are.
     """
-    found = Consensus(H.copy(), np.full(len(views), 1 / len(views)))
+    found = Consensus(H.copy(), np.full(len(views), 1 / len(views)), converged=True)
     for sweep in range(max_iter):
         powers = found.weights**gamma
         for X, stack, Z in zip(views, codes, weights, strict=True):
             _sweep_view(X, stack, Z, found.H)
-        bases = [_basis(Z) for Z in weights]
+        bases = [compose(Z)[-1] for Z in weights]
         found.H = _step(views, bases, graphs, powers, beta, found.H)
         residuals = _residuals(views, bases, graphs, beta, found.H)
         found.history.append(float(powers @ residuals) / 2)
@@ -65,13 +89,6 @@ def algorithm(
         if callback is not None and callback(sweep + 1, found.history[-1], 0.0):
             break
     return found
-
-
-def _basis(Z: Sequence[np.ndarray]) -> np.ndarray:
-    basis = Z[0]
-    for above in Z[1:]:
-        basis = above @ basis
-    return basis
 
 
 def _sweep_view(X: np.ndarray, codes: list[np.ndarray], Z: list[np.ndarray], H: np.ndarray) -> None:

@@ -1,7 +1,7 @@
 """Data made of other data: a view brought to the common scale, and several views side by side.
 
-Both are matrices as `data` has them, so that everything that solves a problem of one matrix solves one of several views.
-The views are not copied: what happens to a view is a factor for each row and a correction of rank one.
+Both are matrices as `data` has them, so that whatever takes one matrix takes several views. The views are not copied:
+what happens to a view is a factor for each row and a correction of rank one.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Normalized(Derived):
         def block(b: slice) -> np.ndarray:
             part = self.base.rows(b)
             if sp.issparse(part):
-                return np.sqrt(part.multiply(part).sum(axis=1, dtype=np.float64)).ravel()
+                return np.sqrt(np.asarray(part.multiply(part).sum(axis=1, dtype=np.float64)).ravel())
             return np.sqrt(np.einsum("ij,ij->i", part, part, dtype=np.float64))
 
         blocks = threads.blocks(self.shape[0], max(64, _CACHED // max(1, self.shape[1])))
@@ -217,9 +217,7 @@ class Stacked(Derived):
                 return self.roots[v] * products[v](inside)
 
             return rows
-        products = [
-            part.times(root * R[s]) for part, root, s in zip(self.parts, self.roots, self.slices, strict=True)
-        ]
+        products = [part.times(root * R[s]) for part, root, s in zip(self.parts, self.roots, self.slices, strict=True)]
         return lambda b: sum(product(b) for product in products)
 
 

@@ -108,18 +108,13 @@ def least_change(weights: Sequence[np.ndarray], gram: np.ndarray, product: np.nd
     weights : list of ndarray
         Where no hidden layer is smaller than the top the first move reaches the best basis, and the others rest.
     """
-    w, Q = np.linalg.eigh(gram.astype(np.float64))
-    keep = w > 1e-14 * max(w[-1], np.finfo(np.float64).tiny)  # what no code says anything about stays as it is
-    root, inverse = (Q[:, keep] * np.sqrt(w[keep])).T, (Q[:, keep] / np.sqrt(w[keep])).T
-    target = inverse @ product.astype(np.float64)
+    G, C = gram.astype(np.float64), product.astype(np.float64)
     W = [Z.astype(np.float64) for Z in weights]
     for i in range(len(W)):
-        T = compose(W[i + 1 :])[-1] if i + 1 < len(W) else np.eye(len(gram))
+        T = compose(W[i + 1 :])[-1] if i + 1 < len(W) else np.eye(len(G))
         P = compose(W[:i])[-1] if i else None
-        gap = target - root @ T @ (W[i] if P is None else W[i] @ P)
-        if np.linalg.norm(gap) <= 1e-12 * np.linalg.norm(target):
-            break
-        move = np.linalg.pinv(root @ T, rcond=1e-10) @ gap
+        rest = C - G @ T @ (W[i] if P is None else W[i] @ P)
+        move = gram_solver(T.T @ G @ T)[0](T.T @ rest)
         W[i] = W[i] + (move if P is None else gram_solver(P @ P.T)[0](P @ move.T).T)
     return [new.astype(Z.dtype) for new, Z in zip(W, weights, strict=True)]
 
@@ -132,22 +127,29 @@ class NarrowLeastSquares:
 
     def __call__(self, F: np.ndarray, term: Quad, constraint=None) -> np.ndarray:
         """Move every weight once; returns the basis they compose to."""
-        self.weights = least_change(self.weights, term.gram, collect(term.linear, term.blocks, F.shape, F.dtype).T)
-        return np.ascontiguousarray(compose(self.weights)[-1].T)
+        weights = least_change(self.weights, term.gram, collect(term.linear, term.blocks, F.shape, F.dtype).T)
+        new = np.ascontiguousarray(compose(weights)[-1].T)
+        if term.value(new) > term.value(F):  # rounding: the least squares of nearly dependent codes
+            return F.copy()
+        self.weights = weights
+        return new
+
+
+def unit_basis(weights: Sequence[np.ndarray]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """The weights of the same stack with bases of unit length, and the lengths its bases had."""
+    units, sizes = [], []
+    for Z, basis in zip(weights, compose(weights), strict=True):
+        size = np.linalg.norm(basis.astype(np.float64), axis=1)
+        inverse = np.divide(1, size, out=np.zeros_like(size), where=size > 0)
+        W = Z * sizes[-1] if sizes else Z
+        units.append((W * inverse[:, None]).astype(basis.dtype))
+        sizes.append(size)
+    return units, sizes
 
 
 def canonical(
     codes: Sequence[np.ndarray], weights: Sequence[np.ndarray]
 ) -> tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray]]:
     """Codes, weights and the lengths of the basis vectors, which become one; the products stay what they were."""
-    codes, weights, sizes = list(codes), list(weights), []
-    below = None
-    for i, basis in enumerate(compose(weights)):
-        size = np.linalg.norm(basis.astype(np.float64), axis=1)
-        inverse = np.divide(1, size, out=np.zeros_like(size), where=size > 0)
-        codes[i] = codes[i] * size.astype(basis.dtype)
-        W = weights[i] if below is None else weights[i] * below
-        weights[i] = (W * inverse[:, None]).astype(basis.dtype)
-        below = size
-        sizes.append(size)
-    return codes, weights, sizes
+    units, sizes = unit_basis(weights)
+    return [H * size.astype(H.dtype) for H, size in zip(codes, sizes, strict=True)], units, sizes

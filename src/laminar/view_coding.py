@@ -107,7 +107,9 @@ class ViewCoder(Coder):
 
 def _several(X) -> bool:
     """Whether these are views, and not one array."""
-    return isinstance(X, Mapping) or (isinstance(X, list | tuple) and (not X or _is_table(_first(X))))
+    if not isinstance(X, list | tuple):
+        return isinstance(X, Mapping)
+    return all(item is None for item in X) or _is_table(_first(X))
 
 
 def _is_blank(view) -> bool:

@@ -100,14 +100,16 @@ def test_samples_do_not_see_each_other(activation, method):
     batch = code(new[:12], fit.stack, method=method)
     alone = np.vstack([code(x[None], fit.stack, method=method) for x in new[:12]])
     off = np.abs(alone - batch).max(1) / batch.max()
-    # Where an activation is saturated the way may be too long to be walked to its end.
-    assert (off < 1e-5).mean() >= (1 if method == "pinv" else 0.75)
+    # Others have kinks, or are flat where they are saturated: a few samples may come to rest elsewhere.
+    smooth = method == "pinv" or activation in ("identity", "stanh", "square")
+    assert (off.max() if smooth else np.median(off)) < 1e-5
 
 
 @every_activation
 @every_method
 def test_forms_of_data(activation, method):
     fit, _, new = fitted(activation)
+    new = new[:20]
     expected = code(new, fit.stack, method=method)
     for form in (sp.csr_array, np.asfortranarray, lambda X: X.astype(np.float32)):
         H = code(form(new), fit.stack, method=method)

@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -198,6 +200,12 @@ def test_stanh_is_the_papers():
 
 
 # -------------------------------------------------------------------------------------------------------- stacks
+
+
+@every_activation
+def test_stacks_can_be_pickled(activation):
+    _, stack, H = problem((5, 3), activation)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(stack)).reconstruct(H), stack.reconstruct(H))
 
 
 def test_what_a_unit_draws():

@@ -15,6 +15,7 @@ from laminar.nonlinear import (
     pretrain,
     stream_step,
 )
+from laminar.nonlinear.gradients import Reduced, as_data
 
 N, P, LAYERS = 80, 12, (6, 3)
 NONLINEAR = [name for name in ACTIVATIONS if name != "identity"]
@@ -88,17 +89,21 @@ def test_history_never_rises(activation, solver):
     assert (fit.H >= 0).all()
 
 
-@pytest.mark.parametrize("activation", ["stanh", "square", "softplus"])  # relu rests in kinks, sigmoid runs to infinity
+@pytest.mark.parametrize("activation", ["stanh", "square"])  # relu rests in kinks, saturated ones run to infinity
 def test_little_is_left_to_gain_at_the_end(activation):
     few = X[:30, :6]
-    fit = fit_stack(few, *start(activation, (4, 2), few), max_iter=3000, tol=1e-6)
+    stack, H = start(activation, (4, 2), few)
+    fit = fit_stack(few, stack, H, max_iter=3000, tol=1e-6)
     assert fit.converged
     assert fit.n_iter < 3000
-    loss, by_codes, by_weights = loss_and_gradients(few, fit.stack, fit.H)
-    # Slopes along each entry times its size, in parts of the loss: free of all scales.
-    slopes = [np.minimum(fit.H, by_codes * fit.H.max()) * by_codes]
-    slopes += [G * Z for G, Z in zip(by_weights, fit.stack.weights, strict=True)]
-    assert max(np.abs(F).max() for F in slopes) < 1e-2 * loss
+
+    def steepest(stack, H):
+        """Largest slope along an entry times its size: free of all scales."""
+        _, by_codes, by_weights = Reduced(as_data(few), activation, [None, None])(H, stack.weights[1:])
+        slopes = np.minimum(H, by_codes * H.max()) * by_codes, by_weights[0] * stack.weights[1]
+        return max(np.abs(F).max() for F in slopes)
+
+    assert steepest(fit.stack, fit.H) < 1e-2 * steepest(stack, H)
 
 
 @every_solver
@@ -206,7 +211,7 @@ def test_penalties_smooth_the_layer_they_are_on(solver, layer):
     for weight in (0, 1e-2, 1):
         pulls = [None, None]
         pulls[layer] = ScaleFreePenalty(weight, graph)
-        fit = fit_stack(X, stack, H, solver=solver, max_iter=100, penalties=pulls)
+        fit = fit_stack(X, stack, H, solver=solver, max_iter=60, penalties=pulls)
         assert (np.diff(fit.history) <= 0).all()
         assert value(fit, penalties=pulls) <= fit.history[-1] * (1 + 1e-10)
         F = fit.stack.forward(fit.H)[layer]

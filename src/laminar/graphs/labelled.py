@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from ..labels import Attribute, read_labels
 from .neighbours import KNN, as_rows, in_range
-from .operators import BlockOperator, ClassOperator, GraphOperator, Gram, SparseOperator, SumOperator
+from .operators import BlockOperator, ClassOperator, Gram, GraphOperator, SparseOperator, SumOperator
 from .specs import Graph, check_choice, check_positive, count_samples
 
 

@@ -9,6 +9,7 @@ from .deep_wsf import DeepWSF
 from .discriminant import DiscriminantNMF
 from .graph import GNMF, WSF, SlowFeatureNMF
 from .multilayer import MultiLayerNMF
+from .multiview import MultiViewDeepNMF
 from .nmf import NMF
 from .semi import SemiNMF
 from .slow import SlowFeatureAnalysis
@@ -25,6 +26,7 @@ __all__ = [
     "DeepWSF",
     "DiscriminantNMF",
     "MultiLayerNMF",
+    "MultiViewDeepNMF",
     "SemiNMF",
     "SlowFeatureAnalysis",
     "SlowFeatureNMF",

@@ -21,7 +21,7 @@ from ..labels import Attribute, read_labels
 from ..linalg import truncated_svd
 from ..readout import reader
 from ..stacks import regress
-from ..weighting import band_weights
+from ..weighting import RIDGES, weigh_bands
 
 REST = "rest"
 
@@ -48,8 +48,11 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Principal scores of the centred data, within their rank.
     power : float, default=4.0
         Bands are weighed by ``(accuracy - chance) ** power``.
-    ridge : float, default=0.01
-        Penalty of the ridge classifier, of features with a mean square of one.
+    ridges : sequence of float, default=(0.01, 0.1, 1.0)
+        Penalties of the ridge classifiers whose mean accuracy counts, of features with a mean square of one.
+    invariance : sequence of float in [0, 1], default=(0.0, 0.5, 1.0)
+        Shares of the differences between the classes of the *other* attributes a layer may do without. It takes the
+        largest that does not lower the accuracy of its own attribute on the labelled samples; 0 is always allowed.
     readout : {"isometric", "raw"}, default="isometric"
         What `transform` returns: the codes in the scaling that keeps the distances of the weighed bands, for
         classifiers, of any sign; or the non-negative codes themselves.
@@ -74,6 +77,8 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Of the training samples: they are near ``mean_ + H @ components``.
     band_weights_ : dict
         Weight of every band for every attribute, ready for ``pandas.DataFrame``.
+    invariance_ : dict
+        Share of the differences between other attributes' classes each layer does without.
 
     See Also
     --------
@@ -104,7 +109,8 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         "bands": ["array-like", tuple, None],
         "n_scores": [Interval(Integral, 1, None, closed="left")],
         "power": [Interval(Real, 0, None, closed="left")],
-        "ridge": [Interval(Real, 0, None, closed="neither")],
+        "ridges": ["array-like"],
+        "invariance": ["array-like"],
         "readout": [StrOptions({"isometric", "raw"})],
         "sweeps": [Interval(Integral, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
@@ -118,7 +124,8 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         bands=None,
         n_scores=200,
         power=4.0,
-        ridge=0.01,
+        ridges=RIDGES,
+        invariance=(0.0, 0.5, 1.0),
         readout="isometric",
         sweeps=1,
         max_iter=50,
@@ -128,7 +135,8 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.bands = bands
         self.n_scores = n_scores
         self.power = power
-        self.ridge = ridge
+        self.ridges = ridges
+        self.invariance = invariance
         self.readout = readout
         self.sweeps = sweeps
         self.max_iter = max_iter
@@ -152,6 +160,8 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             The fitted model.
         """
         self._validate_params()
+        _check_within("ridges", self.ridges, np.finfo(float).tiny, np.finfo(float).max)
+        _check_within("invariance", self.invariance, 0, 1)
         bank = FilterBank(self._bands(), self.n_scores)
         X = self._validate(X, reset=True)
         attributes = () if y is None else read_labels(y, X.shape[0])
@@ -159,18 +169,17 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         with threads.own_threads():
             rng = check_random_state(self.random_state)
             bands = bank.fit(X, rng)
-            weights = [band_weights(bands, a, power=self.power, ridge=self.ridge) for a in attributes]
-            every = np.eye(bands[0].shape[1])
-            mixes = [{b: np.sqrt(w[b]) * every for b in np.flatnonzero(w).tolist()} for w in weights]
-            mixes.append({0: _without(bands[0], attributes)})
+            choices = [self._choose(bands, attributes, j) for j in range(len(attributes))]
+            mixes = [{b: np.sqrt(w[b]) * P for b in np.flatnonzero(w).tolist()} for w, _, P in choices]
+            mixes.append({0: _without(bands[0], attributes, 1.0)})
             bank.keep({b for mix in mixes for b in mix})
             fits = [self._code(bands, mix, bank, rng) for mix in mixes]
         self._bank = bank
         self.layers_, self._maps, self._coders = (list(part) for part in zip(*fits, strict=True))
         self.components_, self.mean_ = self.layers_[0].components, bank.mean.astype(X.dtype)
-        names = [band.name for band in bank.bands]
-        pairs = zip(self.attributes_, weights, strict=True)
-        self.band_weights_ = {a: dict(zip(names, w.tolist(), strict=True)) for a, w in pairs}
+        named, names = list(zip(self.attributes_, choices, strict=True)), [band.name for band in bank.bands]
+        self.band_weights_ = {a: dict(zip(names, w.tolist(), strict=True)) for a, (w, _, _) in named}
+        self.invariance_ = {a: share for a, (_, share, _) in named}
         self._n_features_out = len(self.components_)
         return self
 
@@ -181,6 +190,21 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 f'bands must be a sequence of laminar.bands.Band, the first of kind "scores"; got {self.bands!r}.'
             )
         return bands
+
+    def _choose(self, bands: list[np.ndarray], attributes, j: int) -> tuple[np.ndarray, float, np.ndarray]:
+        """Weights of the bands for an attribute, the share of the others it does without, and what takes that out."""
+        attribute, best = attributes[j], None
+        known = attribute.known
+        labelled = [band[known] for band in bands]
+        own = replace(attribute, codes=attribute.codes[known])
+        for share in sorted({0.0, *map(float, self.invariance)}):
+            P = _without(bands[0], (*attributes[:j], *attributes[j + 1 :]), share)
+            parts = [part @ P for part in labelled]
+            weights, accuracy = weigh_bands(parts, own, power=self.power, ridges=self.ridges)
+            # Of equally good ones the largest, unless the labels say nothing.
+            if best is None or accuracy >= best[0] > 0:
+                best = accuracy, weights, share, P
+        return best[1:]
 
     def _validate(self, X, *, reset: bool):
         return validate_data(
@@ -271,6 +295,14 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return tags
 
 
+def _check_within(name: str, values, low: float, high: float) -> None:
+    numbers = np.asarray(values)
+    if numbers.ndim != 1 or not numbers.size or numbers.dtype.kind not in "fiu":
+        raise ValueError(f"{name} must be a sequence of one or more numbers; got {values!r}.")
+    if not ((low <= numbers) & (numbers <= high)).all():
+        raise ValueError(f"{name} must lie within {low:.3g} and {high:.3g}; got {values!r}.")
+
+
 def _names(attributes: Sequence[Attribute]) -> list[Hashable]:
     names = [j if attribute.name is None else attribute.name for j, attribute in enumerate(attributes)]
     if len(set(names)) < len(names):
@@ -278,8 +310,8 @@ def _names(attributes: Sequence[Attribute]) -> list[Hashable]:
     return names
 
 
-def _without(F: np.ndarray, attributes: Sequence[Attribute]) -> np.ndarray:
-    """Projection of scores that makes the means of all classes equal, for every attribute the labels say much about."""
+def _without(F: np.ndarray, attributes: Sequence[Attribute], share: float) -> np.ndarray:
+    """What takes out a share of the differences between class means, of every attribute the labels say much about."""
     gaps = [np.zeros((1, F.shape[1]))]
     for attribute in attributes:
         sizes = attribute.class_sizes
@@ -288,4 +320,4 @@ def _without(F: np.ndarray, attributes: Sequence[Attribute]) -> np.ndarray:
             gaps.append(means - means.mean(0))
     _, s, V = np.linalg.svd(np.vstack(gaps), full_matrices=False)
     V = V[s > 1e-10 * s[0]]
-    return np.eye(F.shape[1]) - V.T @ V
+    return np.eye(F.shape[1]) - share * (V.T @ V)

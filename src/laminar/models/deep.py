@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+import time
 from numbers import Real
 
 import numpy as np
@@ -15,14 +15,15 @@ from ..data import Matrix, wrap
 from ..deep import Deep, Fit
 from ..graphs import Rank, as_graph
 from ..linalg import truncated_svd
-from ..nonlinear import code, stream_step
-from ..nonlinear import pretrain as pretrain_stack
-from ..online import Online
+from ..online import Batches
 from ..smoothing import nonnegative_rotation, smoothed_codes
-from ..stacks import canonical, compose, is_narrow, keep_close, regress
+from ..stacks import is_narrow, least_change, regress
+from ..terms import gram_of
+
+_TURNS = 150  # of the rotation that makes smoothed codes non-negative
 
 
-class DeepSemiNMF(Deep):
+class DeepSemiNMF(Batches):
     """Deep Semi-NMF, ``X ~ H_m Z_m ... Z_1`` with H_m non-negative and the weights of any sign.
 
     Parameters
@@ -161,60 +162,64 @@ class DeepSemiNMF(Deep):
         self._stack = self._stream = self._online = None
         with threads.own_threads(), hooks(self, max(self.max_iter, 1)) as hook:
             data = wrap(X)
-            unit = self._unit(data)
+            self._unit(data)  # X out of range is refused before anything is done with it
             if self.activation is not None:
                 self._keep_fit(X, self._train_stack(X, data, init, self.activation, None, hook))
             else:
-                self._keep(data, self._route(data, init)(X, data, init, in_units(hook, unit)))
+                self._keep(data, self._solved(X, data, init, hook))
         self._warn()
         return self
 
     def _check_combination(self, init) -> None:
-        if self.rule == "published" and (self.objective == "coupled" or init is not None):
+        published, coupled = self.rule == "published", self.objective == "coupled"
+        if published and (coupled or init is not None):
             raise ValueError('rule="published" has one objective and its own start: use rule="fast".')
-        if self.activation is not None and (self.rule == "published" or self.objective == "coupled"):
-            raise ValueError('an activation needs objective="reconstruction" and rule="fast".')
+        if (self.activation is not None or self.batch_size is not None) and (published or coupled):
+            raise ValueError('an activation or batch_size needs objective="reconstruction" and rule="fast".')
         self._check_solver()
-        special = (
-            self.rule == "published",
-            self.objective == "coupled",
-            init is not None,
-            self.activation,
-            self.batch_size,
-        )
-        plain = any(special)
-        if plain and not (self.graph is None or _is(self.graph, "auto")):
+        special = published or coupled or init is not None or self.activation or self.batch_size
+        if special and not self._graph_is_free:
             raise ValueError("a graph smooths the codes of the squared error from a start of its own: use graph=None.")
 
-    def _route(self, init):
-        """How these parameters are fitted."""
+    @property
+    def _graph_is_free(self) -> bool:
+        """Whether no graph was asked for by name."""
+        return self.graph is None or _is(self.graph, "auto")
+
+    def _solved(self, X, data: Matrix, init, hook) -> Fit:
+        """The fit these parameters ask for, without an activation."""
         nothing = [None] * len(self._sizes)
         if self.rule == "published":
-            return lambda X, data, init, callback: self._publish(X, data, nothing, callback)
-        if self.objective == "coupled":
-            return lambda X, data, init, callback: self._couple(data, *self._begin(data, init), nothing, callback)
+            return self._publish(X, data, nothing, hook)
         if self.batch_size is not None:
-            return self._by_batches
-        return self._reconstruct if self.graph is None or init is not None else self._smooth
+            return self._by_batches(X, data, init, hook)
+        # One sample has no neighbours.
+        plain = self.graph is None or init is not None or (_is(self.graph, "auto") and data.shape[0] == 1)
+        if self.objective == "reconstruction" and not plain:
+            return self._smooth(data, hook)
+        start = self._begin(data, init)
+        if self.objective == "coupled":
+            return self._couple(data, *start, nothing, hook)
+        return self._fine_tune(data, *start, hook)
 
-    def _reconstruct(self, X, data: Matrix, init, callback) -> Fit:
-        return self._fine_tune(data, *self._begin(data, init), callback)
-
-    def _smooth(self, X, data: Matrix, init, callback) -> Fit:
+    def _smooth(self, data: Matrix, hook) -> Fit:
         """The top layer: whitened codes, smoothed over the graph of their directions, turned to be non-negative."""
-        rng, k = check_random_state(self.random_state), self._sizes[-1]
-        U = truncated_svd(data, self._width(k), rng)[0]
-        Y = smoothed_codes(U, self._graph(k), self.smoothing)[:, :k]
+        rng, k, began = check_random_state(self.random_state), self._sizes[-1], time.perf_counter()
+        U, s, _ = truncated_svd(data, self._width(k), rng)
+        rank = max(1, int((s > max(data.shape) * np.finfo(data.dtype).eps * s[0]).sum()))
+        Y = smoothed_codes(U[:, :rank], self._graph(k), self.smoothing)[:, :k]
         Y = np.pad(Y, ((0, 0), (0, k - Y.shape[1])))  # components beyond the rank of X stay silent
-        H, history = nonnegative_rotation(Y, rng)
+        H, history = nonnegative_rotation(Y, rng, max_iter=min(max(self.max_iter, 1), _TURNS))
+        for i, value in enumerate(history, start=1):
+            hook(i, value, time.perf_counter() - began)
         H = H.astype(data.dtype)
-        codes, weights = self._pretrain(data, self._sizes[:-1])
-        weights.append(regress(H, codes[-1] if codes else data))
-        codes.append(H)
-        weights = keep_close(weights, regress(H, data))
-        for i, value in enumerate(history):
-            callback(i + 1, value / data.scale**2, 0.0)
-        return Fit(codes, weights, [value / data.scale**2 for value in history], len(history), spherical=True)
+        codes, before = self._pretrain(data, self._sizes[:-1])
+        before.append(regress(H, codes[-1] if codes else data))
+        weights, gram, product = before, gram_of(H), data.T.product(H).T
+        for _ in range(10 if is_narrow(before) else 1):
+            weights = least_change(weights, gram, product)
+        codes, weights, lengths = self._read_out(data, [*codes, H], weights, before)
+        return Fit(codes, weights, history, len(history), lengths=lengths)
 
     def _graph(self, k: int):
         if _is(self.graph, "auto") or _is(self.graph, "rank"):
@@ -224,87 +229,6 @@ class DeepSemiNMF(Deep):
     def _width(self, k: int) -> int:
         """How many whitened directions the graph of a layer is built on: enough to tell the clusters apart."""
         return max(k, 2 * self.n_clusters) if self.n_clusters else k
-
-    def _by_batches(self, X, data: Matrix, init, callback) -> Fit:
-        """Epochs over contiguous batches in random order, then the codes of all samples."""
-        rng, n = check_random_state(self.random_state), data.shape[0]
-        edges = [*range(0, n, self.batch_size), n]
-        batches = [slice(a, b) for a, b in pairwise(edges) if b > a]
-        online, history = self._first_batch(X[: max(self.batch_size, 2 * max(self._sizes))], init), []
-        for epoch in range(max(self.max_iter, 1)):
-            cost = sum(online.learn(wrap(X[batches[i]]), self._exact)[1] for i in rng.permutation(len(batches)))
-            history.append(cost / data.scale**2)
-            quiet = epoch > 0 and abs(history[-2] - history[-1]) <= self.tol * history[-1]
-            if callback(epoch + 1, history[-1], 0.0) or quiet:
-                break
-        weights = [online.weights[0] / data.dtype.type(data.scale), *online.weights[1:]]
-        codes = [self._exact(data, basis) for basis in compose(weights)]
-        return Fit(codes, weights, history, len(history), bool(quiet))
-
-    def _exact(self, data: Matrix, basis: np.ndarray) -> np.ndarray:
-        return self._codes(data, np.zeros((data.shape[0], len(basis)), data.dtype), basis)
-
-    def _first_batch(self, X, init) -> Online:
-        """Weights in the units of X, from another model or from pre-training on a few samples."""
-        if is_narrow(self._sizes):
-            raise ValueError(f"layers={self.layers!r}: batches need a top layer that is not larger than a hidden one.")
-        data = wrap(X)
-        if init is not None:
-            return Online(self._given_weights(init, data))
-        weights = self._pretrain(data, self._sizes)[1]
-        return Online([weights[0] * data.dtype.type(data.scale), *weights[1:]])
-
-    def partial_fit(self, X, y=None):
-        """Learn from one more batch of a stream, and forget it: memory does not grow with the number of batches.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The batch. The first one begins the layers: the larger it is the better they start.
-        y : Ignored
-            Not used, present for API consistency.
-
-        Returns
-        -------
-        self : object
-            The model so far; its codes are those of this batch.
-        """
-        first = not hasattr(self, "layers_")
-        if first:
-            self._validate_params()
-            self._check_combination(None)
-        X = self._validate(X, reset=first)
-        with threads.own_threads():
-            self._learn_stack(X) if self.activation is not None else self._learn_linear(X)
-        return self
-
-    def _learn_linear(self, X) -> None:
-        if not hasattr(self, "_online"):
-            self._online, self.objective_history_ = self._first_batch(X, None), np.empty(0)
-        data = wrap(X)
-        H, cost = self._online.learn(data, self._exact)
-        codes = (
-            [self._exact(data, B) * data.scale for B in compose(self._online.weights[:-1])]
-            if len(self._sizes) > 1
-            else []
-        )
-        codes, weights, _ = canonical([*codes, H.astype(data.dtype)], self._online.weights)
-        self._keep_layers(codes, weights, compose(weights))
-        self._heard(cost, self._online.n_batches)
-
-    def _learn_stack(self, X) -> None:
-        if not hasattr(self, "_stream"):
-            self._stream = pretrain_stack(X, self._sizes, self.activation, random_state=self.random_state)[0]
-            self.objective_history_ = np.empty(0)
-        self._stream = stream_step(X, self._stream)
-        self._keep_stack(X, self._stream.stack, code(X, self._stream.stack))
-        self._heard(self._stream.loss * X.shape[0], self._stream.n_steps)
-
-    def _heard(self, cost: float, n_batches: int) -> None:
-        """Keep the cost of each batch as it came."""
-        self.objective_history_ = np.append(self.objective_history_, cost)
-        self.reconstruction_err_ = float(np.sqrt(2 * cost))
-        self.n_iter_, self.converged_ = n_batches, True
 
 
 def _is(value, name: str) -> bool:

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .. import threads
 from ..callbacks import hooks, with_callbacks
 from ..data import Matrix, wrap
-from ..deep import Deep
+from ..deep import Deep, Fit
 from ..graphs import GraphOperator, Labels
 from ..graphs.operators import SumOperator
 from ..labels import Attribute, read_alphas, read_labels
@@ -127,17 +127,22 @@ class DeepWSF(Deep):
         self : object
             The fitted model.
         """
+        return self._fit(X, y, init)
+
+    def _fit(self, X, y, init):
         self._validate_params()
         self._check_mode()
         X = self._validate(X, reset=True)
         attributes = () if y is None else read_labels(y, X.shape[0])
-        alphas = read_alphas(self.alphas, len(attributes))
+        alphas = read_alphas(self.alphas, len(attributes), "alphas")
         with threads.own_threads(), hooks(self, max(self.max_iter, 1)) as hook:
             data = wrap(X)
+            self._unit(data)  # X out of range is refused before anything is done with it
             where = self._assign(X, data, attributes, init)
             self._run(X, data, self._penalties(X, y, alphas, where), init, hook)
         names = [j if a.name is None else a.name for j, a in enumerate(attributes)]
         self.attribute_layers_ = dict(zip(names, where, strict=True))
+        self._warn()
         return self
 
     def _check_mode(self) -> None:
@@ -151,22 +156,23 @@ class DeepWSF(Deep):
     def _run(self, X, data: Matrix, graphs, init, hook) -> None:
         """Fit with a penalty (or None) on each layer."""
         self._stack = None
-        unit = data.scale**2
-
-        def heard(i: int, value: float, seconds: float) -> bool:
-            return hook(i, value * unit, seconds)
-
-        if self.mode == "network" and (self.activation is not None or any(graphs)):
+        if self.activation is not None or (self.mode == "network" and any(graphs)):
             penalties = [g and ScaleFreePenalty(*g) for g in graphs]
-            self._train_stack(X, data, init, self.activation or "identity", penalties, hook)
+            fit = self._train_stack(X, data, init, self.activation or "identity", penalties, hook)
+            if self.activation is None:
+                # Without an activation this is a stack as any other: its codes are exact.
+                first, *hidden = fit.stack.weights
+                weights = [first / data.dtype.type(data.scale), *hidden]
+                self._keep(data, Fit(fit.stack.forward(fit.H), weights, [], fit.n_iter, fit.converged))
+                self.objective_history_ = fit.history
+            else:
+                self._keep_fit(X, fit)
         elif self.mode == "paper":
-            self._keep(data, self._publish(X, data, graphs, heard))
+            self._keep(data, self._publish(X, data, graphs, hook))
+        elif self.mode == "coupled":
+            self._keep(data, self._couple(data, *self._begin(data, init), graphs, hook))
         else:
-            start = self._begin(data, init)
-            coupled = self.mode == "coupled"
-            self._keep(
-                data, self._couple(data, *start, graphs, heard) if coupled else self._fine_tune(data, *start, heard)
-            )
+            self._keep(data, self._fine_tune(data, *self._begin(data, init), hook))
 
     # ---- which labels shape which layer --------------------------------------------------------------------------
 

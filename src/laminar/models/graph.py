@@ -12,9 +12,9 @@ from .. import updates
 from ..base import NonNegativeData
 from ..constraints import Free, NonNegative
 from ..data import Matrix
-from ..graphs import KNN, Chain, LabelledKNN, Labels, as_graph
+from ..graphs import KNN, Chain, GraphOperator, LabelledKNN, Labels, as_graph
 from ..graphs.operators import SumOperator
-from ..labels import read_labels
+from ..labels import read_alphas, read_labels
 from ..penalized import Penalized
 from ..penalties import Entropic, Smooth
 from ..problem import Problem
@@ -212,18 +212,28 @@ class WSF(Penalized):
         self._store(locals())
 
     def _auto_init(self, data: Matrix) -> str:
-        return "random" if self.rule == "published" else "lp"
+        if self.rule == "published":
+            return "random"
+        # For data of mixed sign the optimum of the fit alone has components that all but cancel, and codes that differ
+        # in size and little else: from there no weight brings them to terms with the labels.
+        return "svd" if self._linked and data.negative else "lp"
 
     def _penalty(self, X, data: Matrix, y, groups) -> Smooth | None:
+        graphs = self._graphs(X, y, groups)
+        penalty = self._smooth(SumOperator(graphs), 1.0, data) if graphs else None
+        self._linked = penalty is not None
+        return penalty
+
+    def _graphs(self, X, y, groups) -> list[tuple[float, GraphOperator]]:
+        """The graph of each attribute, or the one asked for, and its weight."""
         if not (isinstance(self.graph, str) and self.graph == "labels"):
             (alpha,) = read_alphas(self.alpha, 1)
-            return self._smooth(as_graph(self.graph).build(X, y, groups), alpha, data)
+            return [(alpha, as_graph(self.graph).build(X, y, groups))]
         if y is None:
-            return None
-        attributes = read_labels(y, data.shape[0])
-        pairs = zip(read_alphas(self.alpha, len(attributes)), attributes, strict=True)
-        terms = [(alpha, Labels(self.weight).link(X, a)) for alpha, a in pairs]
-        return self._smooth(SumOperator(terms), 1.0, data)
+            return []
+        attributes = read_labels(y, X.shape[0])
+        alphas = read_alphas(self.alpha, len(attributes))
+        return [(alpha, Labels(self.weight).link(X, a)) for alpha, a in zip(alphas, attributes, strict=True)]
 
 
 class SlowFeatureNMF(NonNegativeData, Penalized):
@@ -262,8 +272,8 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
 
     References
     ----------
-    L. Zafeiriou, S. Nikitidis, S. Zafeiriou and M. Pantic, Slow features nonnegative matrix factorization for temporal data
-    decomposition, ICIP 2014.
+    L. Zafeiriou, S. Nikitidis, S. Zafeiriou and M. Pantic, Slow features nonnegative matrix factorization for temporal
+    data decomposition, ICIP 2014.
 
     Examples
     --------
@@ -308,15 +318,3 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
             )
         # The paper halves the fit but not the penalty.
         return self._smooth(chain, 2 * self.alpha, data)
-
-
-def read_alphas(alpha, n_attributes: int) -> list[float]:
-    """One weight for each attribute, from one for all or one for each."""
-    alphas = np.full(n_attributes, alpha) if np.ndim(alpha) == 0 else np.asarray(alpha)
-    if alphas.shape != (n_attributes,):
-        raise ValueError(
-            f"alpha has {np.size(alpha)} weights but y has {n_attributes} attributes; give one number, or one for each."
-        )
-    if alphas.dtype.kind not in "fiu" or not (np.isfinite(alphas) & (alphas >= 0)).all():
-        raise ValueError(f"alpha must be finite and not below 0; got {alpha!r}.")
-    return alphas.astype(float).tolist()

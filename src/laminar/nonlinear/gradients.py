@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -24,7 +23,25 @@ from .stack import ROWS, Stack, run
 class GraphPenalty:
     """``weight / 2 Tr(H^T L H)`` on the codes H of a layer, as published.
 
-    Codes can shrink and weights grow at no cost to the fit: alone it has no minimum. `ScaleFreePenalty` has.
+    Codes can shrink and weights grow at no cost to the fit, so that training evades it; `ScaleFreePenalty` is for use.
+
+    Parameters
+    ----------
+    weight : float
+        How much it counts, next to ``1/2 ||X - H_1 Z_1||^2``.
+    operator : GraphOperator
+        A graph over the samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from laminar.graphs import Chain
+    >>> from laminar.nonlinear import GraphPenalty, Stack, loss_and_gradients
+    >>> X = H = np.array([[1.0], [2.0], [4.0]])
+    >>> loss_and_gradients(X, Stack([np.eye(1)], "relu"), H, [GraphPenalty(2.0, Chain().build(X))])[:2]
+    (5.0, array([[-2.],
+           [-2.],
+           [ 4.]]))
     """
 
     weight: float
@@ -40,7 +57,26 @@ class GraphPenalty:
 class ScaleFreePenalty:
     """``weight / 2 ||X||^2 / k sum_a h_a^T L h_a / ||h_a||^2``: how rough each unit is, whatever its scale.
 
-    The same for any positive scale of every unit, and comparable to the fit for any scale of X.
+    The same for any positive scale of every unit, and comparable to the fit for any scale of X. It takes the place of
+    the invariant penalty of linear models, whose unit components a layer below an activation does not have.
+
+    Parameters
+    ----------
+    weight : float
+        How much it counts: at 1 a layer of units without any likeness between neighbours costs about as much, times
+        the degree of a sample, as a fit that explains nothing.
+    operator : GraphOperator
+        A graph over the samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from laminar.graphs import Chain
+    >>> from laminar.nonlinear import ScaleFreePenalty, Stack, loss_and_gradients
+    >>> X = H = np.array([[1.0], [2.0], [4.0]])
+    >>> penalties = [ScaleFreePenalty(2.0, Chain().build(X))]
+    >>> [loss_and_gradients(X, Stack([np.eye(1) / c], "relu"), c * H, penalties)[0] for c in (1, 0.01)]
+    [5.0, 5.0]
     """
 
     weight: float
@@ -117,7 +153,7 @@ def loss_and_gradients(
     """
     data = as_data(X)
     inside = to_unit(stack, data)
-    codes, slopes = run(inside, stack.check(H))
+    codes, slopes = run(inside, stack.check(H).astype(data.dtype, copy=False))
     penalty, pulls = pulled(as_penalties(penalties, stack), codes, data)
     loss, by_codes, by_weights = backward(data.rows, inside, codes, slopes, pulls)
     by_weights[0] *= 1 / data.scale
@@ -187,10 +223,14 @@ def shares(n: int) -> list[list[slice]]:
     return [blocks[i::width] for i in range(min(width, len(blocks)))]
 
 
-def _gram(H: np.ndarray, b: slice) -> np.ndarray:
-    """``H^T H`` over some rows, in double precision: the errors of single precision could outweigh the ridge."""
-    h = H[b].astype(np.float64, copy=False)
-    return h.T @ h
+def _gram(H: np.ndarray) -> np.ndarray:
+    """``H^T H`` in double precision: the errors of single precision could outweigh the ridge."""
+
+    def share(blocks: list[slice]) -> np.ndarray:
+        rows = (H[b].astype(np.float64, copy=False) for b in blocks)
+        return sum(h.T @ h for h in rows)
+
+    return sum(threads.each(share, shares(len(H))))
 
 
 class Reduced:
@@ -206,7 +246,7 @@ class Reduced:
 
     def first(self, H: np.ndarray) -> np.ndarray:
         """The best Z_1 for codes of the first layer."""
-        gram = sum(threads.each(lambda blocks: sum(map(partial(_gram, H), blocks)), shares(len(H))))
+        gram = _gram(H)
         np.fill_diagonal(gram, gram.diagonal() + max(RIDGE * gram.trace(), np.finfo(np.float64).tiny))
         factor = cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
         Z = np.empty((H.shape[1], self.data.shape[1]), H.dtype)

@@ -104,6 +104,8 @@ def fit_stack(
     """
     if solver not in ("lbfgs", "apg", "adam"):
         raise ValueError(f'solver must be "lbfgs", "apg" or "adam"; got {solver!r}.')
+    if batch_size is not None and batch_size < 1:
+        raise ValueError(f"batch_size must be at least 1, or None for all samples; got {batch_size}.")
     if batch_size is not None and solver != "adam":
         raise ValueError(f'batch_size={batch_size} needs solver="adam": "{solver}" takes all samples at once.')
     with threads.own_threads():

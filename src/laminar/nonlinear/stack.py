@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from .. import threads
-from .activations import activation_named
+from .activations import Activation, activation_named
 
 ROWS = 256  # of a block: its residual stays in cache, yet is tall enough for a fast product
 
@@ -38,8 +38,8 @@ class Stack:
     activation: str
 
     def __post_init__(self):
+        activation_named(self.activation)
         self.weights = [np.asarray(Z) for Z in self.weights]
-        self.g = activation_named(self.activation)
         if not self.weights or any(Z.ndim != 2 for Z in self.weights):
             raise ValueError("weights must be one matrix or more, one a layer.")
         for i, (below, above) in enumerate(pairwise(self.weights), start=2):
@@ -48,6 +48,11 @@ class Stack:
                     f"weights of layer {i} must have as many columns as layer {i - 1} has units, {len(below)}; "
                     f"got shape {above.shape}."
                 )
+
+    @property
+    def g(self) -> Activation:
+        """The activation itself; kept by name, so that a stack can be pickled."""
+        return activation_named(self.activation)
 
     @property
     def sizes(self) -> tuple[int, ...]:
