@@ -87,7 +87,9 @@ class Neighbours:
         self._search = NearestNeighbors(n_neighbors=self.n_neighbors).fit(codes)
 
     def _directions(self, F: np.ndarray) -> np.ndarray:
-        return unit_rows(F[:, : len(self.spread)] / self.spread)
+        codes = F[:, : len(self.spread)] / self.spread
+        # The squares of a sample far away are out of range.
+        return unit_rows(codes / np.maximum(np.abs(codes).max(1, keepdims=True), np.finfo(codes.dtype).tiny))
 
     def links(self, F: np.ndarray) -> sp.csr_array:
         """Normalised weights between new samples (rows) and those of the graph, by the scores of the new ones."""

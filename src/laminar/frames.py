@@ -9,7 +9,7 @@ from . import kernels, threads
 from .stacks import regress
 
 
-def nonnegative_frame(T: np.ndarray, *, max_iter: int = 50, tol: float = 1e-4) -> np.ndarray:
+def nonnegative_frame(T: np.ndarray, *, max_steps: int = 50, tol: float = 1e-4) -> np.ndarray:
     """Find d + 1 directions that sum to zero and in which as much as possible of d features is positive.
 
     The directions A have orthonormal columns, as the corners of a regular simplex have, so that ``T A^T`` keeps all
@@ -20,7 +20,7 @@ def nonnegative_frame(T: np.ndarray, *, max_iter: int = 50, tol: float = 1e-4) -
     ----------
     T : ndarray of shape (n_samples, d)
         Features.
-    max_iter : int, default=50
+    max_steps : int, default=50
         Largest number of steps.
     tol : float, default=1e-4
         Stop when a step gains less than this part.
@@ -41,7 +41,7 @@ def nonnegative_frame(T: np.ndarray, *, max_iter: int = 50, tol: float = 1e-4) -
     """
     corners, before = helmert(T.shape[1] + 1).T, 0.0
     A = corners
-    for _ in range(max_iter):
+    for _ in range(max_steps):
         H = np.maximum(T @ A.T.astype(T.dtype), 0)
         energy = float(np.vdot(H, H))
         if energy <= (1 + tol) * before:
@@ -60,30 +60,32 @@ class FrameCoder:
 
     Parameters
     ----------
-    max_iter : int
-        Steps of the frame.
-    sweeps : int
+    n_codes : int
+        Codes, no more than there are directions: one more than features.
+    max_steps : int, default=50
+        Of the frame.
+    sweeps : int, default=1
         Of coordinate descent. More sweeps explain more of T, with codes that are less sparse.
 
     Attributes
     ----------
-    weights : ndarray of shape (d + 1, d)
+    weights : ndarray of shape (n_codes, d)
         Z.
 
     Examples
     --------
     >>> T = np.random.default_rng(0).normal(size=(50, 3))
-    >>> H = FrameCoder().fit(T).code(T)
+    >>> H = FrameCoder(n_codes=4).fit(T).code(T)
     >>> H.shape, bool((H >= 0).all())
     ((50, 4), True)
     """
 
-    def __init__(self, max_iter: int = 50, sweeps: int = 1):
-        self.max_iter, self.sweeps = max_iter, sweeps
+    def __init__(self, n_codes: int, max_steps: int = 50, sweeps: int = 1):
+        self.n_codes, self.max_steps, self.sweeps = n_codes, max_steps, sweeps
 
     def fit(self, T: np.ndarray) -> FrameCoder:
         """Find frame and weights for the rows of T."""
-        self.frame = nonnegative_frame(T, max_iter=self.max_iter).astype(T.dtype)
+        self.frame = nonnegative_frame(T, max_steps=self.max_steps)[: self.n_codes].astype(T.dtype)
         H = np.maximum(T @ self.frame.T, 0)
         self.weights = regress(H, T)
         return self

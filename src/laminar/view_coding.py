@@ -108,7 +108,7 @@ class ViewCoder(Coder):
 def _several(X) -> bool:
     """Whether these are views, and not one array."""
     if not isinstance(X, list | tuple):
-        return isinstance(X, Mapping)
+        return isinstance(X, Mapping) and not sp.issparse(X)  # some sparse matrices are dicts too
     return all(item is None for item in X) or _is_table(_first(X))
 
 

@@ -77,7 +77,9 @@ def test_float32_stays_and_agrees(model):
     single = fit(X.astype(np.float32))
     for j in range(4):
         layer, codes = single.layers_[j], single.transform(X.astype(np.float32), j)
-        assert {layer.weights.dtype, layer.components.dtype, layer.representation.dtype, codes.dtype} == {np.float32}
+        assert {layer.weights.dtype, layer.components.dtype, layer.representation.dtype, codes.dtype} == {
+            np.dtype(np.float32)
+        }
     assert agreement(single.training_codes(1), model.training_codes(1)) > 0.999
 
 
@@ -100,8 +102,8 @@ def test_each_layer_knows_its_attribute_best(model):
         [[cross_val_score(nearest, model.training_codes(i), Y[:, j], cv=4).mean() for j in range(3)] for i in range(4)]
     )
     assert (scores.argmax(0) == [0, 1, 2]).all()
-    # What is left knows little of any.
-    assert (scores[3] < scores.max(0) - 0.2).all()
+    # What is left, and the layer of another attribute, know little of it.
+    assert (np.diag(scores) > np.sort(scores, axis=0)[-2] + 0.1).all()
 
 
 def test_labels_help_where_an_attribute_is_buried():
@@ -132,7 +134,7 @@ def test_labels_choose_the_bands(model):
     weights = model.band_weights_
     assert all(sum(bands.values()) == pytest.approx(1) for bands in weights.values())
     smooth = [sum(w for name, w in weights[j].items() if name.startswith("smooth")) for j in range(3)]
-    assert smooth[1] > 0.5 > smooth[2]  # neighbours share the pose, not the light
+    assert smooth[0] > 0.4 > 0.2 > smooth[2]  # neighbours share the person, not the light
 
 
 def test_readouts_of_one_model(model):
@@ -147,7 +149,7 @@ def test_readouts_of_one_model(model):
 def test_codes_are_semi_nmf_codes_of_the_weighed_bands(model):
     layer = model.layers_[0]
     features = layer.representation @ layer.weights  # what the codes stand for
-    exact = SemiNMF(20, init=(layer.representation, layer.weights), max_iter=1).fit(features)
+    exact = SemiNMF(20, init=(layer.representation, layer.weights), max_iter=1, tol=0).fit(features)
     assert exact.reconstruction_err_ < 1e-6 * np.linalg.norm(features)
     full = fit(sweeps=300).layers_[0]
     lost = np.linalg.norm(full.representation @ full.weights - features) / np.linalg.norm(features)
@@ -272,7 +274,7 @@ def test_degenerate_samples(data):
     [
         ({}, PARTIAL[:5], "y has 5 rows but X has 160 samples"),
         ({}, PARTIAL.T, "y has 3 rows but X has 160 samples.*Transpose it"),
-        ({"n_components": 1}, None, r"'n_components' parameter of AttributeLayers must be an int in the range \[2"),
+        ({"n_components": 0}, None, r"'n_components' parameter of AttributeLayers must be an int in the range \[1"),
         ({"bands": ()}, None, "bands must be a sequence of laminar.bands.Band, the first of kind"),
         ({"bands": ["scores"]}, None, "bands must be a sequence of laminar.bands.Band"),
         ({"bands": [Band("smooth")]}, None, 'the first of kind "scores"'),
@@ -299,11 +301,9 @@ def test_layers_are_found_by_name_and_position():
     assert np.array_equal(model.transform(X[:5], -1), model.transform(X[:5], "rest"))
     assert np.array_equal(model.transform(X[:5]), model.transform(X[:5], "identity"))
     for unknown in ("age", 4, -5):
-        with pytest.raises(
-            ValueError, match=r"attribute=.* is none of the 4 layers: give one of the names \['identity'"
-        ):
+        with pytest.raises(ValueError, match=r"attribute=.* is none of the 4 layers.*\['identity'"):
             model.transform(X, unknown)
-    with pytest.raises(ValueError, match="columns of y are named .*a name of its own"):
+    with pytest.raises(ValueError, match=r"columns of y are named .*a name of its own"):
         fit(Y=pandas.DataFrame(PARTIAL, columns=["pose", "pose", "light"]))
 
 

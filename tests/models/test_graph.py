@@ -546,7 +546,7 @@ def test_a_tenth_of_the_labels_makes_an_attribute_readable(attribute):
         ours = readable(fit(WSF(), data.X, y, max_iter=100), data, y, attribute)
         assert ours > 0.9
         margins.append(ours - max(readable(model, data, y, attribute) for model in starts))
-    assert np.mean(margins) > 0.35
+    assert np.mean(margins) > 0.25
 
 
 def test_slow_features_find_the_phases_of_a_film():

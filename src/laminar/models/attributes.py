@@ -39,8 +39,8 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     Parameters
     ----------
     n_components : int, default=100
-        Codes a layer has, two or more. Never more than the number of principal scores plus one: k non-negative codes
-        hold k - 1 features.
+        Codes a layer has. Never more than the number of principal scores plus one: k non-negative codes hold k - 1
+        features.
     bands : sequence of Band or None, default=None
         Which bands (:class:`laminar.bands.Band`); None means ``laminar.bands.BANDS``. The first is used alone where
         labels say nothing: an attribute without labels, of one class, or with one label a class.
@@ -58,7 +58,7 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         classifiers, of any sign; or the non-negative codes themselves.
     sweeps : int, default=1
         Of coordinate descent on the codes. 0 gives the sparsest codes; with more they explain more of the bands.
-    max_iter : int, default=50
+    max_steps : int, default=50
         Largest number of steps of the search for a basis in which codes are non-negative.
     random_state : int, RandomState instance or None, default=None
         Seed of the decomposition of data with more than 1500 samples and features.
@@ -105,7 +105,7 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     """
 
     _parameter_constraints: dict = {
-        "n_components": [Interval(Integral, 2, None, closed="left")],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
         "bands": ["array-like", tuple, None],
         "n_scores": [Interval(Integral, 1, None, closed="left")],
         "power": [Interval(Real, 0, None, closed="left")],
@@ -113,7 +113,7 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         "invariance": ["array-like"],
         "readout": [StrOptions({"isometric", "raw"})],
         "sweeps": [Interval(Integral, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "max_steps": [Interval(Integral, 0, None, closed="left")],
         "random_state": ["random_state"],
     }
 
@@ -128,7 +128,7 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         invariance=(0.0, 0.5, 1.0),
         readout="isometric",
         sweeps=1,
-        max_iter=50,
+        max_steps=50,
         random_state=None,
     ):
         self.n_components = n_components
@@ -139,7 +139,7 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.invariance = invariance
         self.readout = readout
         self.sweeps = sweeps
-        self.max_iter = max_iter
+        self.max_steps = max_steps
         self.random_state = random_state
 
     # ---- fitting -------------------------------------------------------------------------------------------------
@@ -219,12 +219,12 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _code(self, bands: list[np.ndarray], mix: Mix, bank: FilterBank, rng) -> tuple[Layer, Mix, FrameCoder]:
         """A layer of mixed bands, how bands lead to its features, and features to its codes."""
         r = bands[0].shape[1]
-        n_features = min(self.n_components - 1, r)
+        n_features = min(max(self.n_components - 1, 1), r)
         stack = wrap(np.hstack([bands[b] @ A.astype(bands[b].dtype) for b, A in mix.items()]))
         U, s, V = truncated_svd(stack, n_features, rng)
         maps = {b: (A @ V[i * r : (i + 1) * r]).astype(stack.dtype) for i, (b, A) in enumerate(mix.items())}
         T = (U * (s * stack.scale)).astype(stack.dtype)
-        coder = FrameCoder(self.max_iter, self.sweeps).fit(T)
+        coder = FrameCoder(self.n_components, self.max_steps, self.sweeps).fit(T)
         H = coder.code(T)
         components = regress(H, bands[0]) @ bank.basis.T
         return Layer(coder.weights, components, H * H.dtype.type(bank.scale)), maps, coder

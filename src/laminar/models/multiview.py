@@ -57,7 +57,8 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
         Who is whose neighbour: in a view, for agreement and for `beta`; and by the codes, for clusters. "rank" weighs
         neighbours by one over their rank, "knn" takes five alike.
     n_clusters : int or None, default=None
-        How many clusters are looked for; None means as many as codes.
+        How many clusters are looked for; None means as many as codes. So many directions of the codes are taken to be
+        more than noise.
     clustering : {"spectral", "kmeans", "published"}, default="spectral"
         Clusters of the graph of the codes in their basis-free read-out; k-means of that read-out; or as Zhao et al.
         did, clusters of the graph of five neighbours (heat kernel) of the codes themselves.
