@@ -1,4 +1,4 @@
-"""Run the benchmarks: ``python -m benchmarks [semi nmf kl kernels scaling quality]``."""
+"""Run the benchmarks: ``python -m benchmarks [semi nmf kl kernels penalties scaling quality]``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import time
 from .harness import show
 from .kernels import rows_kernels
 from .models import rows_kl, rows_nmf, rows_semi
+from .penalties import rows_penalties
 from .quality import rows_quality
 from .scaling import rows_scaling
 
@@ -17,6 +18,7 @@ SECTIONS = {
     "semi": rows_semi,
     "nmf": rows_nmf,
     "kl": rows_kl,
+    "penalties": rows_penalties,
     "scaling": rows_scaling,
     "quality": rows_quality,
 }
