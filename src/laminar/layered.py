@@ -114,8 +114,8 @@ class Layered(CallbackSupportMixin, Coder):
     def _code(self, X, layer: int, method: str) -> np.ndarray:
         if self._stack is None:
             return super()._code(X, layer, method)
-        self._layer(layer)
-        return code(X, self._stack, layer, method)
+        # Of the many codes that could be found, those next to a training sample's are as good as that sample's.
+        return code(X, self._stack, layer, method, anchors=self._layer(layer).representation)
 
     def inverse_transform(self, H, *, layer: int = -1) -> np.ndarray:
         """Map codes back to the input space, through the activations if there are any.

@@ -241,6 +241,14 @@ def test_combinations_that_have_no_meaning(parameters, message):
         DeepSemiNMF((5, 3), **parameters).fit(mixed())
 
 
+@pytest.mark.parametrize("activation", ["stanh", "square", "relu", "softplus", "sigmoid"])
+def test_codes_through_an_activation_are_as_good_as_those_of_the_fit(activation):
+    X = mixed()
+    model = DeepSemiNMF((6, 3), activation=activation, max_iter=40, random_state=0).fit(X)
+    assert np.linalg.norm(X - model.inverse_transform(model.transform(X))) <= model.reconstruction_err_ * (1 + 1e-6)
+    assert_allclose(model.transform(X[:4]), model.transform(X)[:4], atol=1e-4)
+
+
 # ---- weak labels --------------------------------------------------------------------------------------------------
 
 
