@@ -206,7 +206,7 @@ ODD = {
     "subnormal": (1e-320 * X, {}),
     "subnormal and sparse": (sp.csc_array(1e-320 * X), {}),
     "subnormal float32": ((1e-42 * X).astype(np.float32), {}),
-    "huge float32": ((1e37 * X).astype(np.float32), {}),
+    "huge float32": ((1e36 * X).astype(np.float32), {}),
     "start from zero": (X, {"init": (0 * H0, 0 * Z0)}),
     "start from lists": (X, {"init": [H0.tolist(), Z0.tolist()]}),
     "one iteration": (X, {"max_iter": 1}),

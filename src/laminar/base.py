@@ -302,6 +302,10 @@ class Factorizer(CallbackSupportMixin, Coder):
         H = samples.part(H)
         error = Problem(Chain(whole, loss=self.loss)).value({"H": H, "Z": np.ascontiguousarray(Z)})
         self.reconstruction_err_ = float(np.sqrt(2 * error) if self.loss == "frobenius" else error) * whole.scale
+        if float(H.max(initial=0)) * whole.scale > np.finfo(H.dtype).max:
+            raise ValueError(
+                f"The largest magnitude in X is {whole.scale:.3g}: its codes are out of range. Divide X by a constant."
+            )
         H *= whole.dtype.type(whole.scale)
         self.layers_ = [Layer(self.components_, self.components_, H)]
         self.clusters_ = Clusters(H, self.random_state)

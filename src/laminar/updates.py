@@ -62,9 +62,11 @@ def _descend(F: np.ndarray, term: Quad, sweeps: int) -> np.ndarray:
 def careful(F: np.ndarray, term: Quad, constraint=None) -> np.ndarray:
     """`hals`, or `exact` where components nearly depend on each other: there coordinate descent hardly moves.
 
-    Components of any sign come to that easily, non-negative ones seldom.
+    Components of any sign come to that easily, non-negative ones seldom. In single precision codes on such components
+    would be rounding.
     """
-    stuck = term.pull is None and len(term.gram) <= _FEW and _condition(term.gram) > 1e4
+    exactly = term.pull is None and len(term.gram) <= _FEW and F.dtype == np.float64
+    stuck = exactly and _condition(term.gram) > 1e4
     return (exact if stuck else hals)(F, term, constraint)
 
 
