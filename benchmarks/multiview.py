@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from laminar import MultiViewDeepNMF
 from laminar.baselines import (
     CoRegularizedSpectral,
     CoTrainedSpectral,
@@ -73,6 +74,7 @@ METHODS: list[tuple[str, Callable]] = [
     ("Min-Disagreement, kNN", Embedded(lambda c: MinDisagreement(c, affinity="knn", random_state=0))),
     ("NaMSC", Embedded(lambda c: SmoothRepresentation(c, random_state=0))),
     ("DiMSC", Embedded(lambda c: DiMSC(c, random_state=0))),
+    ("MultiViewDeepNMF", lambda views, c, seed: MultiViewDeepNMF(n_clusters=c, random_state=seed).fit_predict(views)),
 ]
 # These see one view at a time, and the view with the best NMI counts: they look at the classes to choose it.
 ORACLES: list[tuple[str, Callable]] = [

@@ -35,8 +35,8 @@ class DeepSemiNMF(Batches):
     graph : {"auto", None, "rank", "knn"}, Graph or sparse matrix, default="auto"
         Codes that agree with their neighbours: samples are linked where their whitened codes are close, codes are
         smoothed over the graph and turned until they are non-negative. None is the plain model. "auto" is "rank" for
-        the squared error from a start of one's own, where it was best on every set of images measured, and None
-        elsewhere.
+        the squared error from a start of one's own, where it finds clusters of faces better (docs/clustering.md), and
+        None elsewhere.
     smoothing : float, default=5.0
         How strongly the graph smooths.
     coupling : float, default=1.0
