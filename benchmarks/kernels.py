@@ -23,7 +23,7 @@ def _setting(n: int, k: int):
 
 
 def _hals(H: np.ndarray, B: np.ndarray, G: np.ndarray) -> None:
-    rows = threads.blocks(len(H), max(256, 32768 // H.shape[1]))
+    rows, G = threads.blocks(len(H), max(256, 32768 // H.shape[1])), kernels.padded(G)
     threads.each(lambda b: kernels.hals(H[b], B[b], G, SWEEPS, 0.0), rows)
 
 

@@ -46,10 +46,10 @@ def test_hals(n, k, dtype):
 
 @pytest.mark.parametrize("shrink", [1e-1, 1e-2, 1e-4])
 def test_hals_stops_tile_by_tile(shrink):
-    H, B, G, _, _ = quadratic(200, 5)
-    B[64:128] *= 1e-3  # a tile with a scale of its own, and as many sweeps
-    expected = plain.hals(H, B, G, 50, shrink, 64)
-    far = plain.hals(H, B, G, 50, 0, 64)
+    H, B, G, _, _ = quadratic(288, 5)
+    B[96:192] *= 1e-3  # a tile with a scale of its own, and as many sweeps
+    expected = plain.hals(H, B, G, 50, shrink, 96)
+    far = plain.hals(H, B, G, 50, 0, 96)
     assert np.abs(expected - far).max() > 1e-9 * np.abs(far).max()
     kernels.hals(H, B, G, 50, shrink)
     close(H, expected)

@@ -131,7 +131,6 @@ class Coupled:
         stiffness = operator.stiffness.astype(term.gram.dtype)
 
         def pull(H: np.ndarray) -> Pull:
-            up, down = operator.parts(H)
-            return Pull(lambda b: up(b) * columns, lambda b: down(b) * columns, stiffness, columns)
+            return Pull(*operator.parts(H), stiffness, columns)
 
         return Quad(term.linear, term.gram, term.blocks, term.constant, term.effort, pull=pull)

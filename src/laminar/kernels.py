@@ -14,10 +14,15 @@ _compile = njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
 
 
 @_compile
-def _pad(G, k4):
-    """Grow a Gram to a multiple of four; the added components never leave zero."""
+def padded(G):
+    """Grow a Gram to a multiple of four; the added components never leave zero.
+
+    `hals` does so by itself; whoever calls it on many blocks of rows does it once.
+    """
     k = G.shape[0]
-    P = np.zeros((k4, k4), G.dtype)
+    if k % 4 == 0:
+        return G
+    P = np.zeros((k + 4 - k % 4, k + 4 - k % 4), G.dtype)
     P[:k, :k] = G
     return P
 
@@ -82,6 +87,13 @@ def _steps(P, ridge, step, m):
 
 
 @_compile
+def _even_tile(n, most):
+    """Rows of a tile: at most so many, a multiple of 16, and about as many in the last one."""
+    count = max(1, -(-n // most))
+    return max(1, -(-n // (16 * count))) * 16
+
+
+@_compile
 def hals(H, B, G, max_sweeps, shrink, rows=None, columns=None):
     """Lower ``1/2 <H G, H> - <B, H>`` over ``H >= 0`` in place, by coordinate descent on cache-sized tiles of rows.
 
@@ -90,9 +102,9 @@ def hals(H, B, G, max_sweeps, shrink, rows=None, columns=None):
     Components without curvature are left alone.
     """
     n, k = H.shape
-    k4 = (k + 3) // 4 * 4
-    tile = 64 if H.itemsize == 8 else 128
-    P = _pad(G, k4)
+    tile = _even_tile(n, 96 if H.itemsize == 8 else 192)
+    P = padded(G)
+    k4 = P.shape[0]
     Ht, Bt = np.zeros((k4, tile), H.dtype), np.zeros((k4, tile), H.dtype)
     ridge = None if rows is None else np.zeros((k4, tile), H.dtype)
     step, g = np.empty((k4, tile if rows is not None else 1), H.dtype), np.empty((4, tile), H.dtype)
@@ -105,11 +117,14 @@ def hals(H, B, G, max_sweeps, shrink, rows=None, columns=None):
                 Ht[a, t], Bt[a, t] = H[start + t, a], B[start + t, a]
                 if rows is not None:
                     ridge[a, t] = rows[start + t] * columns[a]
+        whole = (m + 15) // 16 * 16  # empty samples fill the last vector register: they never leave zero
+        Ht[:, m:whole], Bt[:, m:whole] = 0, 0
         if rows is not None:
-            _steps(P, ridge, step, m)
-        first = _sweep(Ht, Bt, P, step, ridge, g, m)
+            ridge[:, m:whole] = 0
+            _steps(P, ridge, step, whole)
+        first = _sweep(Ht, Bt, P, step, ridge, g, whole)
         for _ in range(1, max_sweeps):
-            if _sweep(Ht, Bt, P, step, ridge, g, m) <= shrink * shrink * first:
+            if _sweep(Ht, Bt, P, step, ridge, g, whole) <= shrink * shrink * first:
                 break
         for t in range(m):
             for a in range(k):

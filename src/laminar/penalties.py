@@ -48,8 +48,7 @@ class Smooth:
         stiffness = self.operator.stiffness.astype(Z.dtype)
 
         def pull(H: np.ndarray) -> Pull:
-            up, down = self.operator.parts(H)
-            return Pull(lambda b: up(b) * columns, lambda b: down(b) * columns, stiffness, columns)
+            return Pull(*self.operator.parts(H), stiffness, columns)
 
         return replace(term, pull=pull, extra=lambda H: weight / 2 * float(self.operator.quad_columns(H) @ scales))
 
@@ -88,7 +87,7 @@ class Sparing:
         columns = (weight * scales).astype(Z.dtype)
 
         def pull(H: np.ndarray) -> Pull:
-            return Pull(lambda b: self.mask(b) * columns, None, None, columns)
+            return Pull(self.mask, None, None, columns)
 
         return replace(term, pull=pull, extra=lambda H: weight * float(self._masked(H) @ scales))
 
@@ -125,13 +124,13 @@ class Entropic:
 
     def on_codes(self, term: KL, Z: np.ndarray) -> KL:
         """The divergence as H sees it, with the penalty."""
-        weight, tiny = Z.dtype.type(self.weight), np.finfo(Z.dtype).tiny
+        columns, tiny = np.full(Z.shape[1], self.weight, Z.dtype), np.finfo(Z.dtype).tiny
         degree = self.operator.degree.astype(Z.dtype)
 
         def pull(H: np.ndarray) -> Pull:
             _, neighbours = self.operator.parts(H)
-            down = lambda b: weight * neighbours(b) / np.maximum(H[b], tiny)  # noqa: E731
-            return Pull(lambda b: weight * degree[b, None], down, None, np.ones_like(Z[0]))
+            down = lambda b: neighbours(b) / np.maximum(H[b], tiny)  # noqa: E731
+            return Pull(lambda b: degree[b, None], down, None, columns)
 
         return replace(term, pull=pull, extra=self.value)
 

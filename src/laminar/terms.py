@@ -20,7 +20,7 @@ from .data import Matrix, Rows, collect
 class Pull:
     """A penalty that ties rows to each other, as seen from where F stands.
 
-    Its gradient there is ``up - down``; nowhere does it rise above the tangent by more than
+    Its gradient there is ``columns * (up - down)``; nowhere does it rise above the tangent by more than
     ``1/2 stiffness_i columns_a (move_ia)^2``. With that bound in its place every row is a problem of its own again.
 
     Attributes
@@ -40,7 +40,7 @@ class Pull:
 
     def grad(self, b: slice) -> np.ndarray:
         """Gradient of the penalty on rows b."""
-        return self.up(b) if self.down is None else self.up(b) - self.down(b)
+        return (self.up(b) if self.down is None else self.up(b) - self.down(b)) * self.columns
 
     def ridge(self, b: slice) -> np.ndarray | float:
         """Curvature of the bound on rows b."""
@@ -102,10 +102,16 @@ class Quad:
         B, pull = self.linear(b), self.here
         if pull is None:
             return B, None, None
-        B = B - pull.grad(b)
         if pull.stiffness is None:
-            return B, None, None
-        return B + pull.ridge(b) * f, pull.stiffness[b], pull.columns
+            return B - pull.grad(b), None, None
+        # B + ridge * f - grad, with few arrays in between: a sweep is hardly longer than this.
+        lean = pull.stiffness[b, None] * f
+        lean -= pull.up(b)
+        if pull.down is not None:
+            lean += pull.down(b)
+        lean *= pull.columns
+        lean += B
+        return lean, pull.stiffness[b], pull.columns
 
     def value(self, F: np.ndarray) -> float:
         """Return the cost at F, summed in double precision: it is a small difference of large numbers."""
@@ -215,7 +221,8 @@ def _with_pull(pull: Pull | None, b: slice, plus: np.ndarray, minus: np.ndarray)
     """Add the two parts of a penalty to those of a fit."""
     if pull is None:
         return plus, minus
-    return plus + pull.up(b), minus if pull.down is None else minus + pull.down(b)
+    columns = pull.columns
+    return plus + pull.up(b) * columns, minus if pull.down is None else minus + pull.down(b) * columns
 
 
 def gram_of(F: np.ndarray) -> np.ndarray:

@@ -51,10 +51,11 @@ def hals(F: np.ndarray, term: Quad, constraint=None) -> np.ndarray:
 
 def _descend(F: np.ndarray, term: Quad, sweeps: int) -> np.ndarray:
     """Sweep every row of F by itself."""
+    G = kernels.padded(term.gram)
 
     def block(b: slice, f: np.ndarray) -> None:
         B, *ridge = term.system(b, f)
-        kernels.hals(f, B, term.gram, sweeps, 0.3, *ridge)
+        kernels.hals(f, B, G, sweeps, 0.3, *ridge)
 
     return _by_rows(block, F, term)
 

@@ -117,6 +117,8 @@ class ClassOperator(GraphOperator):
         sizes = attribute.class_sizes
         self.codes, self.members = attribute.codes, attribute.one_hot()
         self.class_weights = 1.0 / sizes if normalize == "class" else np.ones(len(sizes))
+        self.linked = np.where(sizes > 1, self.class_weights, 0)  # a class of one costs nothing, to the last digit
+        self.totals = self.members @ (self.linked * sizes)
         self.self_loops = self.members @ self.class_weights
         self.degree = self.members @ (self.class_weights * (sizes - 1))
         # The eigenvalues of a class's Laplacian are 0 and its total weight; a class of one has no edge.
@@ -144,9 +146,9 @@ class ClassOperator(GraphOperator):
 
     def quad_columns(self, H):
         H = _as_float(H)
-        sums = self.members.T @ H
-        squares = np.einsum("i...,i...,i->...", H, H, self.degree + self.self_loops)
-        within = squares - np.einsum("c...,c...,c->...", sums, sums, self.class_weights)
+        sums, rows = self.members.T @ H, threads.blocks(len(H), 1024)
+        squares = sum(threads.each(lambda b: self.totals[b] @ np.square(H[b], dtype=np.float64), rows))
+        within = squares - self.linked @ np.square(sums, dtype=np.float64)
         return np.maximum(within, 0).astype(H.dtype)
 
     @property
