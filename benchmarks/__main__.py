@@ -1,4 +1,4 @@
-"""Run the benchmarks: ``python -m benchmarks [semi nmf kl kernels penalties scaling quality]``."""
+"""Run the benchmarks: ``python -m benchmarks [semi nmf kl kernels penalties deep views scaling quality]``."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import argparse
 import sys
 import time
 
+from .deep import rows_deep
 from .harness import show
 from .kernels import rows_kernels
 from .models import rows_kl, rows_nmf, rows_semi
 from .penalties import rows_penalties
 from .quality import rows_quality
 from .scaling import rows_scaling
+from .view_speed import rows_views
 
 SECTIONS = {
     "kernels": rows_kernels,
@@ -19,6 +21,8 @@ SECTIONS = {
     "nmf": rows_nmf,
     "kl": rows_kl,
     "penalties": rows_penalties,
+    "deep": rows_deep,
+    "views": rows_views,
     "scaling": rows_scaling,
     "quality": rows_quality,
 }

@@ -25,7 +25,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
 
-from laminar import NMF, AttributeLayers, SemiNMF
+from laminar import NMF, WSF, AttributeLayers, ConstrainedNMF, DeepWSF, DiscriminantNMF, SemiNMF
 from laminar.bands import FilterBank
 from laminar.data import wrap
 from laminar.datasets import available, load, partial_labels
@@ -59,6 +59,16 @@ def inductive(make: Callable[[], object], code=lambda model, X, attribute: model
     """Features by ``code(model, X, attribute)`` of a model fitted on the training samples."""
     fitted = remembered(lambda X, Y, new: make().fit(X, Y))
     return lambda X, Y, new, a: tuple(code(fitted(X, Y, new), part, a) for part in (X, new))
+
+
+def alone(make: Callable[[], object]) -> Features:
+    """Isometric features of a model that is given the labels of one attribute, and fitted again for the next."""
+
+    def features(X, Y, new, a):
+        model = make().fit(X, Y[:, a])
+        return isometric(model, X, a), isometric(model, new, a)
+
+    return features
 
 
 def transductive(
@@ -119,6 +129,14 @@ def layer(model, X, attribute):
     return model.transform(X, attribute=attribute)
 
 
+def own_layer(model, X, attribute):
+    return model.transform(X, layer=model.attribute_layers_[attribute], readout="isometric")
+
+
+def deep(mode: str) -> Features:
+    return inductive(lambda: DeepWSF((2 * K, 150, K), mode=mode), own_layer)
+
+
 def training_layer(model, attribute):
     return model.training_codes(attribute)
 
@@ -129,6 +147,13 @@ METHODS: dict[str, Features] = {
     "NMF": inductive(lambda: NMF(K)),
     "SemiNMF, raw": inductive(lambda: SemiNMF(K)),
     "SemiNMF, isometric": inductive(lambda: SemiNMF(K), isometric),
+    "ConstrainedNMF, isometric": alone(lambda: ConstrainedNMF(K)),
+    "DiscriminantNMF, isometric": alone(lambda: DiscriminantNMF(K)),
+    "WSF, isometric": alone(lambda: WSF(K)),
+    "WSF-MA, isometric": inductive(lambda: WSF(K), isometric),
+    "DeepWSF, network": deep("network"),
+    "DeepWSF, coupled": deep("coupled"),
+    "DeepWSF, as published": deep("paper"),
     "graph bands, inductive": dense(together=False),
     "AttributeLayers, inductive": inductive(lambda: AttributeLayers(K), layer),
     "the same, raw codes": inductive(lambda: AttributeLayers(K, readout="raw"), layer),

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 from sklearn.cluster import KMeans
+from sklearn.datasets import load_digits
 
 from laminar import NMF, DeepSemiNMF, SemiNMF
 from laminar.data import wrap
@@ -25,6 +26,7 @@ SETS = {
     "cmu_faces": (20, 30, 40, 50, 60, 70),
     "nottinghill": (5, 10, 20, 30),
     "pie_pose27": (20, 30, 40, 50, 60, 70),
+    "digits": (5, 10, 20, 30, 40),
 }
 
 
@@ -50,16 +52,23 @@ METHODS = {
 }
 
 
+def images(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Samples and their classes; scikit-learn's digits need no folder."""
+    if name == "digits":
+        return load_digits(return_X_y=True)
+    bunch = load(name)
+    return bunch.X, bunch[bunch.attributes[0]]
+
+
 def main(seeds: int = 5) -> None:
     for name in sys.argv[1:] or SETS:
-        if name not in available():
+        if name != "digits" and name not in available():
             print(f"{name}: not in the folder LAMINAR_DATA names")
             continue
-        bunch, sizes = load(name), SETS[name]
-        y = bunch.identity if "identity" in bunch.attributes else bunch[bunch.attributes[0]]
+        (X, y), sizes = images(name), SETS[name]
         c = len(np.unique(y))
         for title, method in METHODS.items():
-            curve = [np.mean([clustering_accuracy(y, method(bunch.X, k, c, s)) for s in range(seeds)]) for k in sizes]
+            curve = [np.mean([clustering_accuracy(y, method(X, k, c, s)) for s in range(seeds)]) for k in sizes]
             area = 50 * np.trapezoid(curve, sizes) / (sizes[-1] - sizes[0])
             print(f"{name:12s} {title:24s} {area:6.2f}  {np.round(curve, 3)}", flush=True)
 

@@ -1,19 +1,23 @@
 """How well rivals find the classes of several views: ``python -m benchmarks.multiview --sets yale_mv --methods co-``.
 
-NMI (arithmetic) and accuracy, mean and standard deviation over seeds of k-means. Every method has one setting for all
-sets. An embedding that does not depend on the seed is computed once a set.
+NMI (arithmetic) and accuracy, mean and standard deviation over seeds of k-means, then all six scores; ``--csv`` writes
+these to a file. Every method has one setting for all sets. An embedding that does not depend on the seed is computed
+once a set.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import sys
 import time
+import warnings
 from collections.abc import Callable
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
-from laminar import MultiViewDeepNMF
+from laminar import MultiNMF, MultiViewDeepNMF
 from laminar.baselines import (
     CoRegularizedSpectral,
     CoTrainedSpectral,
@@ -26,11 +30,12 @@ from laminar.baselines import (
 )
 from laminar.baselines.base import cluster_rows
 from laminar.datasets import available, load
-from laminar.metrics import clustering_accuracy, normalized_mutual_information
+from laminar.metrics import clustering_report
 from laminar.readout import unit_rows
 
 SETS = ["yale_mv", "orl_mv", "orl_mv4", "nottinghill_mv", "uci_digits_mv"]
 SEEDS = range(10)
+SCORES = ["NMI", "ACC", "ARI", "F", "precision", "recall"]
 
 
 def unit(views):
@@ -39,6 +44,17 @@ def unit(views):
 
 def centred(views):
     return [unit_rows(view - view.mean(axis=0)) for view in unit(views)]
+
+
+def nonnegative(views):
+    """Unit samples, a view with negative entries shifted by its smallest."""
+    return unit([view - min(view.min(), 0) for view in views])
+
+
+def multi_nmf(views, n_clusters, seed):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # thirty rounds are the published setting
+        return MultiNMF(n_clusters=n_clusters, random_state=seed).fit_predict(nonnegative(views))
 
 
 class Embedded:
@@ -74,6 +90,7 @@ METHODS: list[tuple[str, Callable]] = [
     ("Min-Disagreement, kNN", Embedded(lambda c: MinDisagreement(c, affinity="knn", random_state=0))),
     ("NaMSC", Embedded(lambda c: SmoothRepresentation(c, random_state=0))),
     ("DiMSC", Embedded(lambda c: DiMSC(c, random_state=0))),
+    ("MultiNMF", multi_nmf),
     ("MultiViewDeepNMF", lambda views, c, seed: MultiViewDeepNMF(n_clusters=c, random_state=seed).fit_predict(views)),
 ]
 # These see one view at a time, and the view with the best NMI counts: they look at the classes to choose it.
@@ -85,9 +102,9 @@ ORACLES: list[tuple[str, Callable]] = [
 
 
 def scores(method: Callable, views: list[np.ndarray], y: np.ndarray) -> np.ndarray:
-    """NMI and accuracy, one row a seed."""
-    found = [method(views, len(np.unique(y)), seed) for seed in SEEDS]
-    return np.array([(normalized_mutual_information(y, c, "arithmetic"), clustering_accuracy(y, c)) for c in found])
+    """The six scores, one row a seed."""
+    found = [clustering_report(y, method(views, len(np.unique(y)), seed)) for seed in SEEDS]
+    return np.array([[report[name] for name in SCORES] for report in found])
 
 
 def best_view(method: Callable, views: list[np.ndarray], y: np.ndarray) -> np.ndarray:
@@ -105,7 +122,7 @@ def rows(names: list[str], wanted: Callable[[str], bool]):
                 if wanted(method):
                     began = time.perf_counter()
                     result = judge(work, data.views, y)
-                    nmi, accuracy = result.mean(axis=0)
+                    nmi, accuracy = result.mean(axis=0)[:2]
                     spent = time.perf_counter() - began
                     print(
                         f"{name} | {method} | {nmi:.3f} / {accuracy:.3f} | {spent:.1f} s", file=sys.stderr, flush=True
@@ -113,25 +130,46 @@ def rows(names: list[str], wanted: Callable[[str], bool]):
                     yield method, name, result
 
 
+def cell(result: np.ndarray, scores: list[str]) -> str:
+    """Mean and deviation of some scores."""
+    columns = result[:, [SCORES.index(name) for name in scores]]
+    return " / ".join(f"{m:.3f} ± {d:.3f}" for m, d in zip(columns.mean(axis=0), columns.std(axis=0), strict=True))
+
+
 def show(found: dict[str, dict[str, np.ndarray]], names: list[str]) -> None:
-    """Print the table."""
+    """Print NMI and accuracy of all sets side by side, then all scores set by set."""
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("method", *names, "mean NMI", title=f"NMI / accuracy, mean ± deviation over {len(SEEDS)} seeds")
+    over = f"mean ± deviation over {len(SEEDS)} seeds"
+    table = Table("method", *names, "mean NMI", title=f"NMI / accuracy, {over}")
     for method, results in found.items():
-        cells = []
-        for name in names:
-            mean, deviation = results[name].mean(axis=0), results[name].std(axis=0)
-            cells.append(" / ".join(f"{m:.3f} ± {d:.3f}" for m, d in zip(mean, deviation, strict=True)))
-        table.add_row(method, *cells, f"{np.mean([results[name][:, 0].mean() for name in names]):.3f}")
+        mean = np.mean([results[name][:, 0].mean() for name in names])
+        table.add_row(method, *(cell(results[name], ["NMI", "ACC"]) for name in names), f"{mean:.3f}")
     Console(width=40 + 33 * len(names)).print(table)
+    full = Table("set", "method", *SCORES, title=f"all scores, {over}")
+    for name in names:
+        for method, results in found.items():
+            full.add_row(name, method, *(cell(results[name], [score]) for score in SCORES))
+        full.add_section()
+    Console(width=160).print(full)
+
+
+def write(found: dict[str, dict[str, np.ndarray]], path: str) -> None:
+    """Write all scores, one line a set, method and seed."""
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["set", "method", "seed", *SCORES])
+        for method, results in found.items():
+            for name, result in results.items():
+                writer.writerows([name, method, seed, *row] for seed, row in zip(SEEDS, result.tolist(), strict=True))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", nargs="+", default=SETS, help="names of data sets")
     parser.add_argument("--methods", nargs="+", default=[""], help="parts of the names of methods")
+    parser.add_argument("--csv", help="a file to write all scores to, seed by seed")
     given = parser.parse_args()
     names = [name for name in given.sets if name in available()]
     for name in sorted(set(given.sets) - set(names)):
@@ -140,6 +178,8 @@ def main() -> None:
     for method, name, result in rows(names, lambda m: any(part.lower() in m.lower() for part in given.methods)):
         found.setdefault(method, {})[name] = result
     show(found, names)
+    if given.csv:
+        write(found, given.csv)
 
 
 if __name__ == "__main__":

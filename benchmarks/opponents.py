@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import warnings
+from itertools import pairwise
 
 import numpy as np
 from sklearn.decomposition import non_negative_factorization
@@ -18,9 +19,7 @@ def published_naive(X: np.ndarray, H: np.ndarray, n_iter: int) -> tuple[np.ndarr
     """Semi-NMF as printed (Trigeorgis et al. eq. 4-5): pseudo-inverse, and the residual for the error."""
     for _ in range(n_iter):
         Z = np.linalg.pinv(H) @ X
-        bp, bm = _parts(X @ Z.T)
-        gp, gm = _parts(Z @ Z.T)
-        H = H * np.sqrt((bp + H @ gm) / (bm + H @ gp + 1e-10))
+        H = _published_step(X, H, Z)
         error = np.linalg.norm(X - H @ Z)
     return H, Z, float(error)
 
@@ -35,6 +34,54 @@ def published_grams(X: np.ndarray, H: np.ndarray, n_iter: int) -> tuple[np.ndarr
         H = H * np.sqrt((bp + H @ gm) / (bm + H @ gp + 1e-10))
         error = norm - 2 * float(np.vdot(B, H)) + float(np.vdot(G, H.T @ H))
     return H, Z, float(np.sqrt(max(error, 0)))
+
+
+def published_views(
+    views: list[np.ndarray], layers: tuple[int, ...], n_iter: int, seed: int = 0, gamma: float = 0.5
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Deep multi-view factorisation as printed (Zhao et al. Algorithm 1, no graph), from a random start.
+
+    Consensus of all views summed, as in the authors' code. Returns the consensus and what each view multiplies it by.
+    """
+    rng = np.random.default_rng(seed)
+    n = len(views[0])
+    hidden = [[rng.random((n, k)) for k in layers] for _ in views]
+    weights = [[rng.normal(size=shape[::-1]) for shape in pairwise((X.shape[1], *layers))] for X in views]
+    H, alpha = hidden[0][-1], np.full(len(views), 1 / len(views))
+    for _ in range(n_iter):
+        up, down = np.zeros_like(H), np.zeros_like(H)
+        for X, codes, Z in zip(views, hidden, weights, strict=True):
+            for i in range(len(layers)):
+                implied = H
+                for above in Z[:i:-1]:
+                    implied = implied @ above
+                Z[i] = np.linalg.pinv(implied) @ X
+                if i:
+                    Z[i] = Z[i] @ np.linalg.pinv(_product(Z[:i]))
+                if i < len(layers) - 1:
+                    codes[i] = _published_step(X, codes[i], _product(Z[: i + 1]))
+        for X, Z, a in zip(views, weights, alpha, strict=True):
+            (bp, bm), (gp, gm) = _parts(X @ _product(Z).T), _parts(_product(Z) @ _product(Z).T)
+            up += a**gamma * (bp + H @ gm)
+            down += a**gamma * (bm + H @ gp)
+        H = H * np.sqrt(up / (down + 1e-10))
+        left = np.array([np.linalg.norm(X - H @ _product(Z)) ** 2 for X, Z in zip(views, weights, strict=True)])
+        alpha = (gamma * left) ** (1 / (1 - gamma))
+        alpha /= alpha.sum()
+    return H, [_product(Z) for Z in weights]
+
+
+def _product(Z: list[np.ndarray]) -> np.ndarray:
+    """What the codes of the last of these layers stand for."""
+    basis = Z[0]
+    for above in Z[1:]:
+        basis = above @ basis
+    return basis
+
+
+def _published_step(X: np.ndarray, H: np.ndarray, Z: np.ndarray) -> np.ndarray:
+    (bp, bm), (gp, gm) = _parts(X @ Z.T), _parts(Z @ Z.T)
+    return H * np.sqrt((bp + H @ gm) / (bm + H @ gp + 1e-10))
 
 
 def sklearn_nmf(X, H: np.ndarray, Z: np.ndarray, n_iter: int, solver: str = "cd", loss: str = "frobenius"):

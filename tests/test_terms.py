@@ -57,7 +57,7 @@ def test_from_the_other_side(make):
 @pytest.mark.usefixtures("two_threads")
 @every_term
 def test_on_two_threads(make):
-    X, F, M = sample(n=400)
+    X, F, M = sample(n=3000)
     term = make(wrap(X), M)
     assert len(term.blocks) > 1
     check_term(term, F)

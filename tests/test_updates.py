@@ -54,7 +54,7 @@ def test_divergence(rule, form, dtype):
 @pytest.mark.usefixtures("two_threads")
 @every_rule
 def test_on_two_threads(rule):
-    X, F, M = sample(n=300)
+    X, F, M = sample(n=2500)
     term = Quad.fit(wrap(X), M)
     assert len(term.blocks) > 1
     check_update(rule, F, term)
@@ -208,13 +208,20 @@ def collinear(seed=0):
 @pytest.mark.parametrize("seed", range(3))
 def test_careful_is_exact_there(seed):
     F, term = collinear(seed)
-    assert_array_equal(updates.careful(F, term), updates.exact(F, term))
+    assert_array_equal(updates.Careful(0)(F, term), updates.exact(F, term))
+
+
+def test_careful_begins_with_coordinate_descent():
+    F, term = collinear()
+    update = updates.Careful(2)
+    for expected in (updates.hals, updates.hals, updates.exact):
+        assert_array_equal(update(F, term), expected(F, term))
 
 
 def test_careful_is_coordinate_descent_elsewhere():
     X, F, M = sample(mixed=True)
     term = Quad.fit(wrap(X), M)
-    assert_array_equal(updates.careful(F, term), updates.hals(F, term))
+    assert_array_equal(updates.Careful(0)(F, term), updates.hals(F, term))
     M[:, 2] = 0  # a dead component is not a dependent one
     term = Quad.fit(wrap(X), M)
-    assert_array_equal(updates.careful(F, term), updates.hals(F, term))
+    assert_array_equal(updates.Careful(0)(F, term), updates.hals(F, term))

@@ -18,7 +18,7 @@ from .callbacks import CallbackSupportMixin, hooks, with_callbacks
 from .coding import Coder
 from .constraints import Free, NonNegative
 from .data import Matrix
-from .init import STARTS, best_components
+from .init import STARTS, best_components, named_start
 from .penalties import Penalty
 from .problem import Chain, Problem
 from .readout import Clusters
@@ -227,7 +227,7 @@ class Factorizer(CallbackSupportMixin, Coder):
             return updates.root
         eta = self._published_eta if self.rule == "published" else 1.0
         return {
-            "hals": updates.careful if isinstance(self._constraints["Z"], Free) else updates.hals,
+            "hals": updates.Careful() if isinstance(self._constraints["Z"], Free) else updates.hals,
             "apg": updates.accelerated_gradient,
             "mu": partial(updates.multiplicative, eta=eta if self.eta is None else self.eta),
         }[self._solver]
@@ -237,7 +237,8 @@ class Factorizer(CallbackSupportMixin, Coder):
         data = samples.data
         if isinstance(self.init, str):
             name = self._auto_init(data) if self.init == "auto" else self.init
-            H, Z = STARTS[name](data, self._width, check_random_state(self.random_state))
+            rng = check_random_state(self.random_state)
+            H, Z = named_start(name, data, self._width, rng, self._constraints["Z"])
             if self._solver == "mu":  # a multiplicative rule never leaves an exact zero
                 H = np.maximum(H, 1e-3 * H.mean())
                 Z = np.maximum(Z, 1e-3 * Z.mean()) if (Z >= 0).all() else Z

@@ -82,7 +82,10 @@ class Task:
     def sweep(self, weights: np.ndarray, factors: Mapping[str, np.ndarray], **how) -> State:
         """Lower the objective for given weights."""
         problem = Masked(self.views.weighted(weights), self.observed, self.codes, self.penalty)
-        rules = {name: piecewise(updates.for_constraint(updates.careful, c)) for name, c in problem.constraints.items()}
+        rules = {
+            name: piecewise(updates.for_constraint(updates.Careful(0), limit))
+            for name, limit in problem.constraints.items()
+        }
         return solve(problem, factors, rules, extrapolate=True, **how)
 
     def code(self, weights: np.ndarray, Z: np.ndarray) -> tuple[np.ndarray, float]:

@@ -72,6 +72,10 @@ class Matrix:
         twin.__dict__["T"] = self
         return twin
 
+    def part(self) -> None:
+        """Forget the transpose. Two views that know each other wait for the garbage collector, and X with them."""
+        self.__dict__.pop("T", None)
+
     def blocks(self, k: int) -> list[slice]:
         """Slices of rows whose (rows, k) results stay in cache, yet are tall enough for a fast product."""
         return threads.blocks(self.shape[0], max(256, 32768 // k))

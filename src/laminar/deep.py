@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from numbers import Integral, Real
 
 import numpy as np
@@ -16,16 +17,18 @@ from .constraints import Free, NonNegative
 from .coupled import Coupled
 from .data import Matrix
 from .graphs import GraphOperator
-from .init import STARTS
+from .init import STARTS, named_start, nonnegative_basis
 from .layered import Layered
+from .linalg import rough_svd, truncated_svd
 from .problem import Chain, Problem
 from .readout import Clusters
 from .solve import Callback, solve
-from .stacks import NarrowLeastSquares, canonical, compose, is_narrow, keep_close, pretrain
+from .stacks import NarrowLeastSquares, canonical, compose, is_narrow, keep_close, pretrain, regress
 
 Graphs = Sequence[tuple[float, GraphOperator] | None]
 SEMI = {"H": NonNegative(), "Z": Free()}
 _ROUGHLY = 20  # sweeps of pre-training
+_WIDE = 200  # components of a hidden layer from which on they need not be exact to the last digit
 
 
 @dataclass
@@ -67,7 +70,7 @@ class Deep(Layered):
     # ---- parts of a fit ------------------------------------------------------------------------------------------
 
     def _rule(self) -> updates.Update:
-        return {"mu": updates.multiplicative, "apg": updates.accelerated_gradient}.get(self.solver, updates.careful)
+        return {"mu": updates.multiplicative, "apg": updates.accelerated_gradient}.get(self.solver, updates.Careful())
 
     def _pretrain(
         self, data: Matrix, sizes: Sequence[int], sweeps: int = _ROUGHLY
@@ -75,18 +78,30 @@ class Deep(Layered):
         """Semi-NMF layer by layer, roughly: fine-tuning follows."""
         name = "lp" if self.init == "auto" else self.init
         rng = check_random_state(self.random_state)
+        if name == "lp" and data.nonnegative and len(sizes) and list(sizes) == sorted(sizes, reverse=True):
+            return self._nested(data, sizes, rng)
         # On non-negative X that start is the optimum of every layer: a sweep could add nothing but rounding.
         sweeps = 0 if name == "lp" and data.nonnegative else sweeps
         rules = {"H": self._rule(), "Z": updates.least_squares}
 
         def codes(below: Matrix, k: int) -> np.ndarray:
-            H, Z = (np.array(F, data.dtype, order="C") for F in STARTS[name](below, k, rng))
+            H, Z = (np.array(F, data.dtype, order="C") for F in named_start(name, below, k, rng, SEMI["Z"]))
             if self.solver == "mu":  # a multiplicative rule never leaves an exact zero
                 H = np.maximum(H, 1e-3 * H.mean())
             problem = Problem(Chain(below), SEMI)
             return solve(problem, {"H": H, "Z": Z}, rules, max_iter=sweeps, tol=1e-3, extrapolate=True).best["H"]
 
         return pretrain(data, sizes, codes)
+
+    def _nested(self, data: Matrix, sizes: Sequence[int], rng) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """The optimum of every layer at once, for non-negative X and layers that shrink: each spans the leading
+        singular vectors, and fewer of them than the one below.
+        """
+        triplets = (rough_svd if sizes[0] > _WIDE else truncated_svd)(data, sizes[0], rng)
+        starts = [nonnegative_basis(data, k, triplets, rng) for k in sizes]
+        codes = [np.ascontiguousarray(H, dtype=data.dtype) for H, _ in starts]
+        weights = [np.ascontiguousarray(starts[0][1].T, dtype=data.dtype)]
+        return codes, weights + [regress(H, below) for below, H in pairwise(codes)]
 
     def _begin(self, data: Matrix, init) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Codes and weights to start from: another model's, or greedy."""
@@ -149,8 +164,9 @@ class Deep(Layered):
         """The published algorithm, from random codes: as many sweeps of pre-training as of fine-tuning."""
         rng, sweeps, told = check_random_state(self.random_state), self.max_iter, self._told(data, hook)
         X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64) / data.scale
-        graphs = [graph and (self._published_weight(graph[0], data), graph[1]) for graph in graphs]
-        codes, weights = published.greedy(X, self._sizes, graphs, rng, max_iter=sweeps)
+        given, graphs = graphs, [graph and (self._published_weight(graph[0], data), graph[1]) for graph in graphs]
+        # Above the first, a layer's pre-training sees codes, which do not have the units of X.
+        codes, weights = published.greedy(X, self._sizes, [graphs[0], *given[1:]], rng, max_iter=sweeps)
         codes, weights, history = published.algorithm(X, codes, weights, graphs, max_iter=sweeps, callback=told)
         cast = [[F.astype(data.dtype) for F in factors] for factors in (codes, weights)]
         return Fit(*cast, history, len(history))

@@ -92,9 +92,15 @@ def lp(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
     That is so for every non-negative X. A linear program finds the vector; for most data the first singular vector
     already is one and no program is needed.
     """
-    V, s, right = truncated_svd(data, k, rng)
-    rank = int((s > 1e-12 * s[0]).sum()) if s[0] > 0 else 0
-    H = np.zeros((data.shape[0], k))
+    return nonnegative_basis(data, k, truncated_svd(data, k, rng), rng)
+
+
+def nonnegative_basis(data: Matrix, k: int, triplets: tuple, rng: np.random.RandomState) -> Start:
+    """Codes that span k left singular vectors, of X without negative entries, and the components that go with them."""
+    V, s, right = (part[..., :k] for part in triplets)
+    eps = float(np.finfo(V.dtype).eps)
+    rank = int((s > max(1e-12, 30 * eps) * s[0]).sum()) if s[0] > 0 else 0
+    H = np.zeros((data.shape[0], k), V.dtype)
     if rank:
         V = V[:, :rank]
         x = _positive_combination(V)
@@ -106,7 +112,7 @@ def lp(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
             a = np.abs(y).argmax()
             alpha[a] += 1 / abs(y[a])
         H[:, :rank] = np.maximum(0, V + x[:, None] * alpha)
-        if rank == k and np.allclose(V @ y, x, rtol=0, atol=1e-9 * x.max()):
+        if rank == k and np.allclose(V @ y, x, rtol=0, atol=max(1e-9, 100 * eps) * x.max()):
             # H = V (1 + y alpha^T): its inverse is known, where least squares would square a condition of thousands.
             A = right * s
             return H, A - np.outer(A @ alpha / (1 + alpha @ y), y)
@@ -120,7 +126,7 @@ def _positive_combination(V: np.ndarray, threshold: float = 1e-6) -> np.ndarray:
     size = np.abs(V).max(1)
     live = size > 1e-12 * size.max()
     W = V[live]
-    x = np.zeros(len(V))
+    x = np.zeros(len(V), V.dtype)
     first = W[:, 0]
     if (first > threshold * np.abs(W).max(1)).all():
         x[live] = first
@@ -155,6 +161,15 @@ def best_components(data: Matrix, H: np.ndarray, constraint=_FREE) -> np.ndarray
     return for_constraint(exact, constraint)(blank, term)
 
 
+def named_start(name: str, data: Matrix, k: int, rng: np.random.RandomState, constraint) -> Start:
+    """The start of that name, for components under the constraint."""
+    H, Z = STARTS[name](data, k, rng)
+    if isinstance(constraint, Free) and name in _POSITIVE:
+        # On components of one sign and data of the other all codes would go to zero, and stay there.
+        Z = best_components(data, H)
+    return H, Z
+
+
 def _fill_dead(H: np.ndarray, Z: np.ndarray, rng: np.random.RandomState) -> None:
     """Give components no singular vector was left for random codes, and no weight: the product stays."""
     dead = ~(H.any(0) & Z.any(0))
@@ -170,3 +185,4 @@ STARTS: dict[str, Callable[[Matrix, int, np.random.RandomState], Start]] = {
     "svd": svd,
     "lp": lp,
 }
+_POSITIVE = {"random", "nndsvd", "nndsvda", "nndsvdar"}

@@ -63,6 +63,7 @@ class Online:
         keep = (1 - 1 / self.n_batches) ** _FORGET
         self.gram, self.product = keep * self.gram + gram, keep * self.product + product
         self.weights = least_change(self.weights, self.gram, self.product)
+        batch.part()  # a stream does not wait: its batches would pile up
         return H, max(fit + batch.sqnorm * scale**2 / 2, 0.0)
 
 

@@ -114,7 +114,7 @@ class Clusters:
 
     def _model(self, E: np.ndarray, n_clusters: int):
         """What predicts clusters, fitted."""
-        return KMeans(n_clusters, n_init=10, random_state=self.random_state).fit(E)
+        return KMeans(n_clusters, n_init=20, random_state=self.random_state).fit(E)
 
     @staticmethod
     def _embed(H: np.ndarray, W: np.ndarray) -> np.ndarray:

@@ -31,7 +31,7 @@ class Momentum:
     def shrink(self) -> None:
         """After one that did not."""
         self.ceiling = self.beta
-        self.beta /= 1.5
+        self.beta /= 2
 
 
 @dataclass

@@ -29,7 +29,7 @@ def layer_attribute_table(
     attributes,
     *,
     metrics: Sequence[str] = ("accuracy", "nmi"),
-    n_init: int = 10,
+    n_init: int = 20,
     random_state=0,
     transductive: bool = True,
 ) -> DataFrame:
@@ -50,7 +50,7 @@ def layer_attribute_table(
         label are scored.
     metrics : sequence of {"accuracy", "nmi", "ari"}, default=("accuracy", "nmi")
         Clustering accuracy, normalised mutual information (geometric mean), adjusted Rand index.
-    n_init : int, default=10
+    n_init : int, default=20
         Starts of k-means, of which the best is taken.
     random_state : int, RandomState instance or None, default=0
         Seed of k-means.
@@ -97,7 +97,7 @@ def layer_attribute_table(
     return table
 
 
-def layer_clusters(model, layer: int, n_clusters: int, X=None, *, n_init: int = 10, random_state=0) -> np.ndarray:
+def layer_clusters(model, layer: int, n_clusters: int, X=None, *, n_init: int = 20, random_state=0) -> np.ndarray:
     """Cluster samples by one layer of a fitted model; k-means is fitted to the training samples.
 
     Parameters
@@ -110,7 +110,7 @@ def layer_clusters(model, layer: int, n_clusters: int, X=None, *, n_init: int = 
         Number of clusters.
     X : {array-like, sparse matrix} of shape (n_samples, n_features) or None, default=None
         Samples; None means the training samples.
-    n_init : int, default=10
+    n_init : int, default=20
         Starts of k-means.
     random_state : int, RandomState instance or None, default=0
         Seed of k-means.

@@ -88,7 +88,7 @@ def blocks(n: int, size: int) -> list[slice]:
     """Cut ``range(n)`` into equal slices of about ``size``, in a number the threads can share evenly."""
     width = _width.get()
     count = max(1, -(-n // max(1, size)))
-    if n >= 64 * width:  # below that a thread costs more than it saves
+    if n >= 64 * width and 4 * n > size:  # below that a thread costs more than it saves
         count = -(-count // width) * width
     edges = [round(i * n / count) for i in range(count + 1)]
     return [slice(a, b) for a, b in pairwise(edges) if b > a]

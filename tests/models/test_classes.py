@@ -267,6 +267,7 @@ def test_new_samples_are_coded_one_by_one():
         ({"k": None, "y": [-1] * N}, "requires a known label, and y has none.*Label one sample at least"),
         ({"alpha": -1}, "'alpha' parameter of ClassDrivenNMF must be a float in the range.*Got -1"),
         ({"alpha": np.nan}, "'alpha' parameter of ClassDrivenNMF must be"),
+        ({"alpha": [1.0, 2.0, 3.0]}, "'alpha' parameter of ClassDrivenNMF must be a float"),
         ({"components_per_class": 0}, "'components_per_class' parameter of .*Got 0"),
         ({"k": 0}, "'n_components' parameter of ClassDrivenNMF must be an int in the range.* or None. Got 0"),
         ({"scale": "renorm"}, "'scale' parameter of .*Got 'renorm'"),
@@ -278,6 +279,14 @@ def test_new_samples_are_coded_one_by_one():
 def test_bad_input_is_refused(parameters, message):
     with pytest.raises(ValueError, match="(?s)" + message):
         fit(**parameters)
+
+
+def test_a_class_never_seen_is_named_after_a_known_one():
+    seen = WHO != 2
+    model = fit(X[seen], Y[seen])
+    assert set(model.classes_) == {0, 1}
+    assert set(model.predict_class(X[~seen])) <= {0, 1}
+    assert np.isfinite(model.transform(X[~seen])).all()
 
 
 def test_classes_that_were_never_named():

@@ -213,6 +213,7 @@ def test_sparse_is_dense(solver, form):
         ({"within": -1}, "'within' parameter of .*Got -1"),
         ({"between": 0.5, "scale": "none"}, 'between=0.5 has no minimum with scale="none".*Use scale="invariant", or'),
         ({"between": 0.5, "rule": "published"}, 'between=0.5 has no minimum with .*rule="published".*or between=0'),
+        ({"within": [1.0, 2.0]}, "'within' parameter of DiscriminantNMF must be a float"),
         ({"X": X - 5}, "Negative values in data passed to DiscriminantNMF"),
     ],
 )

@@ -186,3 +186,11 @@ def test_components_that_come_to_depend_on_each_other_do_not_stop_the_fit():
     bound = (np.linalg.svd(X, compute_uv=False)[5:] ** 2).sum() / 2
     assert model.objective_history_[-1] < 1.02 * bound
     assert model.reconstruction_err_**2 / 2 == pytest.approx(model.objective_history_[-1], rel=1e-3)
+
+
+@pytest.mark.parametrize("init", ["random", "nndsvd", "nndsvda", "nndsvdar"])
+def test_no_start_dies_on_negative_data(init):
+    X = -np.random.default_rng(0).gamma(1.0, size=(30, 8))
+    model = SemiNMF(3, init=init, random_state=0).fit(X)
+    assert (model.layers_[0].representation.max(0) > 0).all()
+    assert model.reconstruction_err_ < 0.5 * np.linalg.norm(X)

@@ -7,9 +7,6 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler
 
 from laminar import ClassDrivenNMF, ConstrainedNMF, DiscriminantNMF
 from laminar.testing import check_model
@@ -110,15 +107,6 @@ def test_other_ways_to_fit(model, method):
         assert np.array_equal(out, fitted.clusters_.predict(fitted.layers_[0].representation, k))
 
 
-@every_model
-def test_pipelines_and_searches_pass_labels_on(model):
-    pipeline = make_pipeline(MaxAbsScaler(), clone(model)).fit(X, Y)
-    assert pipeline.transform(X).shape == (N, len(pipeline[-1].components_))
-    search = GridSearchCV(clone(model), {"n_components": [4, 6]}, cv=2)
-    if getattr(model, "components_per_class", 1) == 1:
-        assert np.isfinite(search.fit(X, Y).cv_results_["mean_test_score"]).all()
-
-
 SMALL, CLASSES = X[:12, :6], [0, 1, 0, 1, 2, -1, -1, 2, 0, 1, 1, -1]
 ODD = {
     "zeros": 0 * SMALL,
@@ -137,7 +125,8 @@ ODD = {
 }
 
 
-@every_model
+# The others are in the table of tests/test_common.py.
+@pytest.mark.parametrize("model", [MODELS[i] for i in (1, 2, 6)], ids=repr)
 @pytest.mark.parametrize("rule", ["fast", "published"])
 @pytest.mark.parametrize("data", ODD.values(), ids=ODD)
 def test_odd_input_gives_a_finite_answer(model, rule, data):
@@ -152,12 +141,6 @@ def test_odd_input_gives_a_finite_answer(model, rule, data):
         assert np.isfinite(A).all()
     assert np.isfinite(model.reconstruction_err_)
     assert min(H.min(), model.layers_[0].representation.min()) >= 0
-
-
-@every_model
-def test_one_sample(model):
-    small = clone(model).set_params(n_components=2)
-    assert np.isfinite(small.fit(X[:1], [0]).layers_[0].representation).all()
 
 
 @pytest.mark.parametrize("model", [ClassDrivenNMF(), DiscriminantNMF(3)], ids=repr)

@@ -9,6 +9,7 @@ from .deep_wsf import DeepWSF
 from .discriminant import DiscriminantNMF
 from .graph import GNMF, WSF, SlowFeatureNMF
 from .multilayer import MultiLayerNMF
+from .multinmf import MultiNMF
 from .multiview import MultiViewDeepNMF
 from .nmf import NMF
 from .semi import SemiNMF
@@ -26,6 +27,7 @@ __all__ = [
     "DeepWSF",
     "DiscriminantNMF",
     "MultiLayerNMF",
+    "MultiNMF",
     "MultiViewDeepNMF",
     "SemiNMF",
     "SlowFeatureAnalysis",

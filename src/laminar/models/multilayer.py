@@ -190,6 +190,14 @@ class MultiLayerNMF(NonNegativeData, Layered):
         starts = [self.init] * len(self._sizes) if isinstance(self.init, str) else list(self.init)
         if len(starts) != len(self._sizes):
             raise ValueError(f"init must hold a start for each of the {len(self._sizes)} layers, got {len(starts)}.")
+        for i, start in enumerate(starts):
+            known = start in ("auto", *STARTS) if isinstance(start, str) else isinstance(start, tuple | list)
+            if not known:
+                what = repr(start) if isinstance(start, str) else type(start).__name__
+                raise ValueError(
+                    f"init: layer {i} must start from a pair of arrays (H, Z) or from one of "
+                    f"{', '.join(['auto', *STARTS])}; got {what}."
+                )
         return starts
 
     def _fit_layers(self, X, starts: list, hook: Callable[[int, float, float], bool]) -> list[_Smoothed]:
