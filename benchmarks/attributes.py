@@ -134,7 +134,7 @@ def own_layer(model, X, attribute):
 
 
 def deep(mode: str) -> Features:
-    return inductive(lambda: DeepWSF((2 * K, 150, K), mode=mode), own_layer)
+    return inductive(lambda: DeepWSF((2 * K, 150, K), mode=mode, max_iter=100), own_layer)
 
 
 def training_layer(model, attribute):

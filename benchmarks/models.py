@@ -126,8 +126,20 @@ def others(X: np.ndarray, k: int, work: str) -> list[Row]:
     return rows
 
 
+def sizes(X: np.ndarray, work: str) -> Row:
+    """The slowest of six sizes, in seconds, and the errors reached."""
+    times, errors = [], []
+    for k in range(20, 80, 10):
+        runs = [seconds(lambda k=k: SemiNMF(k).fit(X)) for _ in range(3)]
+        times.append(float(np.median([took for took, _ in runs])))
+        errors.append(runs[0][1].reconstruction_err_)
+    note = "errors " + ", ".join(f"{e:.4f}" for e in errors) + "; " + ", ".join(f"{t:.2f}" for t in times) + " s"
+    return Row(f"SemiNMF {work}, k = 20 .. 70, seconds of the slowest", "a limit", max(times), 1, note, at_most=True)
+
+
 def rows_semi() -> Iterator[Row]:
     pie, _, label = sets.faces("pie_pose27")
+    yield sizes(pie, f"{label} {pie.shape[0]} x {pie.shape[1]}")
     required = {"naive": 150, "naive, float32": 300, "Grams": 70, "naive, both float32": None}
     yield from semi(pie, 40, 1000, f"{label} {pie.shape[0]} x {pie.shape[1]}, k=40, 1000 it.", required)
     X = sets.tall(20000, 784, 64)

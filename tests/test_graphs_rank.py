@@ -89,7 +89,16 @@ def test_number_of_neighbours_that_cannot_be(graph):
 def test_bad_parameters_and_data():
     with pytest.raises(ValueError, match="n_clusters must be at least 1; got 0"):
         Rank(n_clusters=0)
-    with pytest.raises(ValueError, match=r"1 sample\(s\).* minimum of 2"):
+    with pytest.raises(ValueError, match="2 samples or more; X has 1"):
         Rank().build(X[:1])
     with pytest.raises(ValueError, match="contains NaN"):
         Rank().build(np.full((5, 2), np.nan))
+
+
+def test_sparse_data_with_duplicate_entries_are_not_touched():
+    X = sp.csr_array((np.array([1.0, 2.0, 3.0, 1.0]), np.array([1, 0, 0, 1]), np.array([0, 2, 3, 4])), shape=(3, 2))
+    X.indices[:2] = [1, 1]
+    before = X.indices.copy(), X.data.copy()
+    Rank(1).build(X)
+    np.testing.assert_array_equal(X.indices, before[0])
+    np.testing.assert_array_equal(X.data, before[1])

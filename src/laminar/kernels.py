@@ -132,6 +132,17 @@ def hals(H, B, G, max_sweeps, shrink, rows=None, columns=None):
 
 
 @_compile
+def class_sums(codes, H):
+    """Sum the rows of H that share a code, in double precision; row -1 of the result, of unknown codes, stays zero."""
+    sums = np.zeros((codes.max() + 2 if len(codes) else 1, H.shape[1]))
+    for i in range(len(codes)):
+        if codes[i] >= 0:
+            for a in range(H.shape[1]):
+                sums[codes[i], a] += H[i, a]
+    return sums
+
+
+@_compile
 def tied_hals(F, gradient, K, G, sweeps):
     """Lower ``1/2 <K D G, D> + <gradient, D>`` over moves D that keep ``F + D >= 0``, by coordinate descent.
 

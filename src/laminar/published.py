@@ -40,18 +40,22 @@ def algorithm(
     for sweep in range(max_iter):
         basis = None
         for i in range(len(Z)):
-            implied = H[-1]
-            for above in reversed(Z[i + 1 :]):
-                implied = implied @ above
-            Z[i] = np.linalg.pinv(implied) @ X
-            if basis is not None:
-                Z[i] = Z[i] @ np.linalg.pinv(basis)
-            basis = Z[i] if basis is None else Z[i] @ basis
+            basis = refit(X, H[-1], Z, i, basis)
             H[i] = step(X, H[i], basis, graphs[i], eta)
         history.append(objective(X, H[-1], basis, graphs[-1]))
         if callback is not None and callback(sweep + 1, history[-1], 0.0):
             break
     return H, Z, history
+
+
+def refit(X: np.ndarray, top: np.ndarray, weights: list[np.ndarray], i: int, below: np.ndarray | None) -> np.ndarray:
+    """Set the weights of layer i by pseudo-inverses; returns the basis of the layer, given that of the one below."""
+    implied = top
+    for above in reversed(weights[i + 1 :]):
+        implied = implied @ above
+    Z = np.linalg.pinv(implied) @ X
+    weights[i] = Z if below is None else Z @ np.linalg.pinv(below)
+    return weights[i] if below is None else weights[i] @ below
 
 
 def layer(
@@ -66,6 +70,12 @@ def layer(
 
 def step(X: np.ndarray, H: np.ndarray, basis: np.ndarray, graph, eta: float) -> np.ndarray:
     """One multiplicative step of the codes on a basis."""
+    up, down = parts(X, H, basis, graph)
+    return H * (up / np.maximum(down, 1e-10)) ** eta
+
+
+def parts(X: np.ndarray, H: np.ndarray, basis: np.ndarray, graph) -> tuple[np.ndarray, np.ndarray]:
+    """What raises and what lowers the codes."""
     B, G = X @ basis.T, basis @ basis.T
     up = np.maximum(B, 0) + H @ np.maximum(-G, 0)
     down = np.maximum(-B, 0) + H @ np.maximum(G, 0)
@@ -73,7 +83,7 @@ def step(X: np.ndarray, H: np.ndarray, basis: np.ndarray, graph, eta: float) -> 
         weight, operator = graph
         up += weight * operator.dot(H)
         down += weight * operator.degree[:, None] * H
-    return H * (up / np.maximum(down, 1e-10)) ** eta
+    return up, down
 
 
 def objective(X: np.ndarray, H: np.ndarray, basis: np.ndarray, graph) -> float:

@@ -95,13 +95,7 @@ def _sweep_view(X: np.ndarray, codes: list[np.ndarray], Z: list[np.ndarray], H: 
     """Weights of one view by pseudo-inverses, hidden codes by one multiplicative step each."""
     basis = None
     for i in range(len(Z)):
-        implied = H
-        for above in reversed(Z[i + 1 :]):
-            implied = implied @ above
-        Z[i] = np.linalg.pinv(implied) @ X
-        if basis is not None:
-            Z[i] = Z[i] @ np.linalg.pinv(basis)
-        basis = Z[i] if basis is None else Z[i] @ basis
+        basis = published.refit(X, H, Z, i, basis)
         if i < len(Z) - 1:
             codes[i] = published.step(X, codes[i], basis, None, 0.5)
 
@@ -110,12 +104,9 @@ def _step(views, bases, graphs, powers: np.ndarray, beta: float, H: np.ndarray) 
     """The consensus, by the parts of all views with their weights."""
     up, down = np.zeros_like(H), np.zeros_like(H)
     for X, basis, graph, power in zip(views, bases, graphs, powers, strict=True):
-        B, G = X @ basis.T, basis @ basis.T
-        up += power * (np.maximum(B, 0) + H @ np.maximum(-G, 0))
-        down += power * (np.maximum(-B, 0) + H @ np.maximum(G, 0))
-        if graph is not None:
-            up += power * beta * graph.dot(H)
-            down += power * beta * graph.degree[:, None] * H
+        more, less = published.parts(X, H, basis, graph and (beta, graph))
+        up += power * more
+        down += power * less
     return H * np.sqrt(up / np.maximum(down, 1e-10))
 
 

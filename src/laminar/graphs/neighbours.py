@@ -65,7 +65,7 @@ class KNN(Graph):
             )
         X, unit = in_range(X)
         points = unit_rows(X) if self.weight == "cosine" else X
-        squares, neighbours = _nearest(points, self.n_neighbors)
+        squares, neighbours = nearest(points, self.n_neighbors)
         starts = np.arange(0, neighbours.size + 1, self.n_neighbors)
         edges = self._weights(X, unit, squares, neighbours).ravel()
         W = sp.csr_array((edges, neighbours.ravel(), starts), shape=(n_samples, n_samples))
@@ -108,7 +108,7 @@ def mean_distance(X: np.ndarray | sp.csr_array, max_samples: int = 3000) -> floa
     return mean or 1.0  # when all samples are equal any width will do
 
 
-def _nearest(X: np.ndarray | sp.csr_array, k: int) -> tuple[np.ndarray, np.ndarray]:
+def nearest(X: np.ndarray | sp.csr_array, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Squared distances and positions of each sample's k nearest others; of equally near, the first."""
     n_samples = X.shape[0]
     search = NearestNeighbors().fit(X)

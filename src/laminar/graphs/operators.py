@@ -125,19 +125,25 @@ class ClassOperator(GraphOperator):
         self.largest = float((self.class_weights * sizes)[sizes > 1].max(initial=0))
 
     def _sums(self, H):
+        """Sums of the classes, in float64 even for float32: over a large class rounding would spoil L 1 = 0."""
+        rows = threads.blocks(len(H), max(1024, len(H) // threads.n_threads()))
+        flat = np.ascontiguousarray(H.reshape(len(H), -1))
         # Code -1, unknown, finds the row of zeros at the end.
-        sums = np.zeros((len(self.class_weights) + 1, *H.shape[1:]), H.dtype)
-        # The product runs in float64 even for float32: over a large class rounding would spoil L 1 = 0.
-        sums[:-1] = _scale_rows(self.class_weights, self.members.T @ H)
-        return sums
+        sums = np.zeros((len(self.class_weights) + 1, flat.shape[1]))
+        for part in threads.each(lambda b: kernels.class_sums(self.codes[b], flat[b]), rows):
+            sums[: len(part) - 1] += part[:-1]
+        return sums.reshape(-1, *H.shape[1:])
+
+    def _weighted(self, H):
+        return _scale_rows(np.append(self.class_weights, 0), self._sums(H)).astype(H.dtype)
 
     def dot(self, H):
         H = _as_float(H)
-        return self._sums(H)[self.codes] - _scale_rows(self.self_loops, H)
+        return self._weighted(H)[self.codes] - _scale_rows(self.self_loops, H)
 
     def parts(self, H):
         H = _as_float(H)
-        sums = self._sums(H)
+        sums = self._weighted(H)
         return (
             lambda b: _scale_rows(self.degree[b], H[b]),
             # A sum less one of its terms: below zero is rounding.
@@ -146,7 +152,7 @@ class ClassOperator(GraphOperator):
 
     def quad_columns(self, H):
         H = _as_float(H)
-        sums, rows = self.members.T @ H, threads.blocks(len(H), 1024)
+        sums, rows = self._sums(H)[:-1], threads.blocks(len(H), 1024)
         squares = sum(threads.each(lambda b: self.totals[b] @ np.square(H[b], dtype=np.float64), rows))
         within = squares - self.linked @ np.square(sums, dtype=np.float64)
         return np.maximum(within, 0).astype(H.dtype)

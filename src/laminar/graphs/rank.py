@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_array
 
-from .neighbours import _nearest, in_range
+from .neighbours import as_rows, in_range, nearest
 from .operators import SparseOperator
 from .specs import Graph
 
@@ -52,10 +51,12 @@ class Rank(Graph):
             raise ValueError(f"n_clusters must be at least 1; got {self.n_clusters!r}.")
 
     def build(self, X, y=None, groups=None):
-        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+        X = as_rows(X)
         n_samples = X.shape[0]
+        if n_samples < 2:
+            raise ValueError(f"neighbours are ranked among 2 samples or more; X has {n_samples}.")
         k = self._count(n_samples)
-        _, neighbours = _nearest(in_range(X)[0], k)
+        _, neighbours = nearest(in_range(X)[0], k)
         weights = np.tile(1 / np.arange(1.0, k + 1), n_samples)
         starts = np.arange(0, neighbours.size + 1, k)
         A = sp.csr_array((weights, neighbours.ravel(), starts), shape=(n_samples, n_samples))

@@ -219,8 +219,10 @@ class WSF(Penalized):
         return "svd" if self._linked and data.negative else "lp"
 
     def _penalty(self, X, data: Matrix, y, groups) -> Smooth | None:
-        graphs = self._graphs(X, y, groups)
-        penalty = self._smooth(SumOperator(graphs), 1.0, data) if graphs else None
+        graphs = [(alpha, graph) for alpha, graph in self._graphs(X, y, groups) if alpha > 0 and graph.degree.any()]
+        if len(graphs) > 1:
+            graphs = [(1.0, SumOperator(graphs))]
+        penalty = self._smooth(graphs[0][1], graphs[0][0], data) if graphs else None
         self._linked = penalty is not None
         return penalty
 
