@@ -1,4 +1,4 @@
-"""How well do features learned with few labels tell attributes apart? ``python -m benchmarks.attributes`` prints it.
+"""How well do features learned with few labels tell attributes apart? ``python -m benchmarks.attributes [set ...]``.
 
 Protocol, the same for every method and every attribute of a set, over 5 splits (seeds 0 .. 4):
 
@@ -185,8 +185,8 @@ def accuracy(method: Features, part, a: int, classifier: Callable) -> float:
     return 100 * classifier().fit(train[known], Y[known, a]).score(test, truth[:, a])
 
 
-def main(classifier: Callable, n_splits: int = 5) -> None:
-    for name in (name for name in SETS if name in available()):
+def main(classifier: Callable, names: list[str], n_splits: int = 5) -> None:
+    for name in (name for name in names if name in available()):
         X, Y = samples(name)
         parts = list(splits(X, Y, n_splits))
         print(f"\n{name}: % of {len(parts[0][2])} test samples, mean and s.d. of {n_splits} splits, 10 % labelled")
@@ -199,5 +199,6 @@ def main(classifier: Callable, n_splits: int = 5) -> None:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", ConvergenceWarning)
-    one_against_one = "ovo" in sys.argv[1:]
-    main((lambda: SVC(kernel="linear")) if one_against_one else (lambda: LinearSVC(random_state=0)))
+    one_against_one, chosen = "ovo" in sys.argv[1:], [name for name in sys.argv[1:] if name in SETS]
+    classifier = (lambda: SVC(kernel="linear")) if one_against_one else (lambda: LinearSVC(random_state=0))
+    main(classifier, chosen or list(SETS))

@@ -46,7 +46,7 @@ def rough_svd(data: Matrix, k: int, random_state: np.random.RandomState) -> tupl
         left = _orthogonal(data.product(Q))
         left = _orthogonal(data.product(_orthogonal(data.T.product(left))))
         right = data.T.product(left).astype(np.float64)
-        w, R = eigh(right.T @ right, driver="evd", check_finite=False)
+        w, R = np.linalg.eigh(right.T @ right)
         s, R = np.sqrt(np.maximum(w[::-1][:k], 0)), R[:, ::-1][:, :k]
         V = np.divide(right @ R, s, out=np.zeros((p, k)), where=s > 0).astype(data.dtype)
         R = np.ascontiguousarray(R, dtype=data.dtype)
@@ -87,7 +87,7 @@ def _eigenbasis(data: Dense, k: int) -> np.ndarray:
     """Leading eigenvectors of X^T X."""
     p = data.shape[1]
     if 4 * k > p:  # divide and conquer finds all of them sooner than bisection many
-        return eigh(data.gram(), driver="evd", check_finite=False)[1][:, ::-1][:, :k]
+        return np.linalg.eigh(data.gram())[1][:, ::-1][:, :k]
     return eigh(data.gram(), subset_by_index=(p - k, p - 1), check_finite=False)[1][:, ::-1]
 
 

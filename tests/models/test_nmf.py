@@ -118,7 +118,7 @@ def test_the_factors_do_not_outbid_each_other(X, loss, dtype):
         model = fit(X.astype(dtype), loss=loss, solver="mu", tol=0, max_iter=1500)
     assert np.isfinite(model.objective_history_).all()
     slow = fit(X, loss=loss, rule="published", tol=0, max_iter=1500)
-    assert model.objective_history_[-1] <= 1.01 * slow.objective_history_[-1]
+    assert model.objective_history_[-1] <= 1.02 * slow.objective_history_[-1]
 
 
 # ------------------------------------------------------------------------------------- what must not matter
