@@ -36,6 +36,16 @@ def published_grams(X: np.ndarray, H: np.ndarray, n_iter: int) -> tuple[np.ndarr
     return H, Z, float(np.sqrt(max(error, 0)))
 
 
+def published_wsf(X: np.ndarray, H: np.ndarray, W, alpha: float, n_iter: int) -> np.ndarray:
+    """Weakly supervised Semi-NMF (Trigeorgis et al.) by small Gram matrices, the graph a scipy matrix of its edges."""
+    degree = W.sum(axis=1)[:, None]
+    for _ in range(n_iter):
+        Z = np.linalg.solve(H.T @ H, H.T @ X)
+        (bp, bm), (gp, gm) = _parts(X @ Z.T), _parts(Z @ Z.T)
+        H = H * np.sqrt((bp + H @ gm + alpha * (W @ H)) / (bm + H @ gp + alpha * degree * H + 1e-10))
+    return H
+
+
 def published_views(
     views: list[np.ndarray], layers: tuple[int, ...], n_iter: int, seed: int = 0, gamma: float = 0.5
 ) -> tuple[np.ndarray, list[np.ndarray]]:

@@ -126,7 +126,7 @@ class ClassOperator(GraphOperator):
 
     def _sums(self, H):
         """Sums of the classes, in float64 even for float32: over a large class rounding would spoil L 1 = 0."""
-        rows = threads.blocks(len(H), max(1024, len(H) // threads.n_threads()))
+        rows = threads.blocks(len(H), max(16384, len(H) // threads.n_threads()))
         flat = np.ascontiguousarray(H.reshape(len(H), -1))
         # Code -1, unknown, finds the row of zeros at the end.
         sums = np.zeros((len(self.class_weights) + 1, flat.shape[1]))
@@ -144,11 +144,13 @@ class ClassOperator(GraphOperator):
     def parts(self, H):
         H = _as_float(H)
         sums = self._weighted(H)
-        return (
-            lambda b: _scale_rows(self.degree[b], H[b]),
-            # A sum less one of its terms: below zero is rounding.
-            lambda b: np.maximum(sums[self.codes[b]] - _scale_rows(self.self_loops[b], H[b]), 0),
-        )
+
+        def down(b):
+            others = sums[self.codes[b]]
+            others -= _scale_rows(self.self_loops[b], H[b])
+            return np.maximum(others, 0, out=others)  # a sum less one of its terms: below zero is rounding
+
+        return lambda b: _scale_rows(self.degree[b], H[b]), down
 
     def quad_columns(self, H):
         H = _as_float(H)
