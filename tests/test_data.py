@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from threadpoolctl import threadpool_limits
 
 from laminar import threads
 from laminar.data import Dense, wrap
@@ -249,3 +250,15 @@ def test_nonnegative(form):
     X[7, 3] = -1e-9
     assert not wrap(form(X)).nonnegative
     assert not wrap(form(X)).T.nonnegative
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("scale", [1.0, 1e-20, 1e20])
+def test_few_long_rows_on_two_threads(dtype, scale):
+    rng = np.random.default_rng(0)
+    X, R = rng.normal(size=(9000, 7)).astype(dtype), rng.normal(size=(9000, 3)).astype(dtype)
+    with threadpool_limits(2, user_api="blas"), threads.own_threads():
+        product = wrap(X * dtype(scale)).T.product(R)
+    assert product.dtype == dtype
+    largest = np.abs(X).max()
+    np.testing.assert_allclose(product, X.astype(float).T @ R / largest, atol=1e-4 if dtype == np.float32 else 1e-10)

@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from laminar import linalg
 from laminar.data import wrap
-from laminar.linalg import truncated_svd
+from laminar.linalg import rough_svd, truncated_svd
 
 FORMS = {"C": np.asarray, "F": np.asfortranarray, "csr": sp.csr_matrix, "csc": sp.csc_matrix}
 every_form = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
@@ -110,3 +110,28 @@ def test_fewer_singular_values_than_asked_for(form, rank):
     assert_allclose(s[rank:], 0, atol=1e-10)
     top = np.abs(X).max() or 1.0
     assert_allclose(U * s @ V.T, X / top, atol=1e-10)
+
+
+@every_form
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(300, 80), (80, 300)], ids=str)
+def test_rough_vectors_are_nearly_the_best(form, shape, dtype):
+    X = sample(*shape, noise=0.1).astype(dtype)
+    U, s, V = rough_svd(wrap(form(X)), 20, rng())
+    assert {U.dtype, s.dtype, V.dtype} == {np.dtype(dtype)}
+    tol = 1e-8 if dtype == np.float64 else 1e-3
+    assert_allclose(U.T @ U, np.eye(20), atol=tol)
+    assert_allclose(V.T @ V, np.eye(20), atol=tol)
+    best = np.linalg.svd(X.astype(float), compute_uv=False)
+    assert_allclose(s[:5], best[:5] / np.abs(X).max(), rtol=0.06)
+    left = np.linalg.norm(X / np.abs(X).max() - (U * s) @ V.T)
+    assert left <= 1.5 * np.linalg.norm(best[20:]) / np.abs(X).max()
+
+
+def test_rough_vectors_of_too_few_dimensions():
+    X = np.outer(np.arange(1.0, 9), np.ones(3))
+    U, s, V = rough_svd(wrap(X), 10, rng())
+    assert U.shape == (8, 3)
+    assert np.isfinite(U).all()
+    assert np.isfinite(V).all()
+    assert_allclose((U * s) @ V.T, X / 8, atol=1e-12)

