@@ -146,7 +146,8 @@ class Scatter:
         up, down = self.classes.parts(H)
         within, between = (H.dtype.type(weight) for weight in (self.within, self.between))
         if not between:
-            return lambda b: within * up(b), lambda b: within * down(b)
+            # One, the default, costs nothing.
+            return (up, down) if within == 1 else (lambda b: within * up(b), lambda b: within * down(b))
         means, mean = self._means(H)
         repelled = (between * means).astype(H.dtype)
         held = (between * mean).astype(H.dtype)
