@@ -43,8 +43,9 @@ READINGS: dict[str, Callable] = {
 
 
 def features(model, X: np.ndarray) -> np.ndarray:
-    """The codes of the fit where a model keeps them."""
-    return model.layers_[-1].representation if hasattr(model, "layers_") else model.transform(X)
+    """The codes of the fit where a model keeps them, without components that are silent throughout."""
+    H = model.layers_[-1].representation if hasattr(model, "layers_") else model.transform(X)
+    return H[:, np.ptp(H, axis=0) > 0]
 
 
 def drifting(seed: int):
@@ -71,7 +72,9 @@ def scores(films: list, fit: Callable) -> dict[str, tuple[float, float]]:
         H = features(fit(film.X), film.X)
         for reading, read in READINGS.items():
             found = detect_phases(read(H))
-            distance = np.abs(boundary_errors(found, film.phase)).mean()
+            # A feature that hardly ever moves shows no phase at all: half the film off.
+            missed = len(found.boundaries) == 0
+            distance = len(film.X) / 2 if missed else np.abs(boundary_errors(found, film.phase)).mean()
             cells[reading].append((distance, frame_accuracy(found, film.phase)))
     return {reading: tuple(np.mean(cell, axis=0)) for reading, cell in cells.items()}
 
