@@ -78,17 +78,17 @@ class Deep(Layered):
         """Semi-NMF layer by layer, roughly: fine-tuning follows."""
         name = "lp" if self.init == "auto" else self.init
         rng = check_random_state(self.random_state)
-        if name == "lp" and data.nonnegative and len(sizes) and list(sizes) == sorted(sizes, reverse=True):
+        shrinks = len(sizes) and list(sizes) == sorted(sizes, reverse=True)
+        if name == "lp" and data.nonnegative and shrinks and self.solver != "mu":  # which needs codes without zeros
             return self._nested(data, sizes, rng)
         # On non-negative X that start is the optimum of every layer: a sweep could add nothing but rounding.
         sweeps = 0 if name == "lp" and data.nonnegative else sweeps
-        rules = {"H": self._rule(), "Z": updates.least_squares}
 
         def codes(below: Matrix, k: int) -> np.ndarray:
             H, Z = (np.array(F, data.dtype, order="C") for F in named_start(name, below, k, rng, SEMI["Z"]))
             if self.solver == "mu":  # a multiplicative rule never leaves an exact zero
                 H = np.maximum(H, 1e-3 * H.mean())
-            problem = Problem(Chain(below), SEMI)
+            problem, rules = Problem(Chain(below), SEMI), {"H": self._rule(), "Z": updates.least_squares}
             return solve(problem, {"H": H, "Z": Z}, rules, max_iter=sweeps, tol=1e-3, extrapolate=True).best["H"]
 
         return pretrain(data, sizes, codes)

@@ -11,6 +11,7 @@ from scipy.optimize import nnls
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from laminar import DeepSemiNMF, DeepWSF, SemiNMF
+from laminar.data import wrap
 from laminar.datasets import partial_labels
 from laminar.metrics import clustering_accuracy
 from laminar.testing import check_model
@@ -328,3 +329,10 @@ def test_no_warning_where_a_fit_converges():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert DeepSemiNMF((8, 4), random_state=0).fit(positive()).converged_
+
+
+def test_multiplicative_layers_begin_without_zeros():
+    """On non-negative data too, where the other solvers begin at the optimum: such a rule never leaves a zero."""
+    X = np.random.default_rng(0).gamma(1.0, size=(30, 12))
+    codes, _ = DeepSemiNMF((6, 3), solver="mu", graph=None, random_state=0)._pretrain(wrap(X), (6, 3))
+    assert min(H.min() for H in codes) > 0
