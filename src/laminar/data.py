@@ -85,13 +85,6 @@ class Matrix:
         """Stored entries of a row, on average: what a product costs."""
         return self.stored / max(1, self.shape[0])
 
-    @cached_property
-    def nonnegative(self) -> bool:
-        """Whether no entry is below zero."""
-        n, p = self.base_shape
-        rows = threads.blocks(n, max(64, _CACHED // max(1, p)))
-        return all(threads.each(lambda b: bool(self._stored_rows(b).min(initial=0) >= 0), rows))
-
     def product(self, R: np.ndarray) -> np.ndarray:
         """All of ``X @ R``."""
         return collect(self.times(R), self.blocks(R.shape[1]), (self.shape[0], R.shape[1]), self.dtype)
@@ -136,9 +129,9 @@ class Dense(Matrix):
         return threads.blocks(n, max(64, size // max(1, p)))
 
     @cached_property
-    def negative(self) -> bool:
-        """Whether any entry is below zero."""
-        return any(threads.each(lambda b: float(self.base[b].min()) < 0, self._base_blocks()))
+    def nonnegative(self) -> bool:
+        """Whether no entry is below zero."""
+        return all(threads.each(lambda b: float(self.base[b].min(initial=0)) >= 0, self._base_blocks()))
 
     @cached_property
     def sqnorm(self) -> float:
@@ -252,9 +245,9 @@ class Sparse(Matrix):
         return twin
 
     @cached_property
-    def negative(self) -> bool:
-        """Whether any entry is below zero."""
-        return float(self.X.data.min(initial=0.0)) < 0
+    def nonnegative(self) -> bool:
+        """Whether no entry is below zero."""
+        return float(self.X.data.min(initial=0.0)) >= 0
 
     @cached_property
     def sqnorm(self) -> float:

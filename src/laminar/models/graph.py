@@ -216,7 +216,7 @@ class WSF(Penalized):
             return "random"
         # For data of mixed sign the optimum of the fit alone has components that all but cancel, and codes that differ
         # in size and little else: from there no weight brings them to terms with the labels.
-        return "svd" if self._linked and data.negative else "lp"
+        return "svd" if self._linked and not data.nonnegative else "lp"
 
     def _penalty(self, X, data: Matrix, y, groups) -> Smooth | None:
         graphs = [(alpha, graph) for alpha, graph in self._graphs(X, y, groups) if alpha > 0 and graph.degree.any()]
