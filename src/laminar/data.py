@@ -4,7 +4,7 @@
 
 * ``times(R)``: the product ``X @ R``, as a function of a slice of rows, so that nobody needs all of it at once;
 * ``ratio_times(M)``: ``(X / (F M^T)) @ M`` as a function of a slice of rows and of F there, for Kullback-Leibler;
-* ``rows(b)``: a few rows as they are;
+* ``rows(b)``: a few rows as they are, and ``every(step)`` a sample of them as data of their own;
 * ``divergence(F, M)`` and ``sqnorm``.
 
 All of them speak of X in *unit scale*, X divided by its largest magnitude (``scale``), so that nothing over- or
@@ -120,6 +120,11 @@ class Dense(Matrix):
     def rows(self, b: slice) -> np.ndarray:
         """Rows b in unit scale: a copy, so few at a time."""
         return (self.base[:, b].T if self.flipped else self.base[b]) / self.dtype.type(self.scale)
+
+    def every(self, step: int, first: int = 0) -> Dense:
+        """Every step-th row, in the same unit: a view where rows are contiguous."""
+        part = np.ascontiguousarray(self.base[:, first::step].T) if self.flipped else self.base[first::step]
+        return Dense(part, self.scale)
 
     def _stored_rows(self, b: slice) -> np.ndarray:
         return self.base[b]
@@ -284,6 +289,10 @@ class Sparse(Matrix):
     def rows(self, b: slice) -> sp.csr_array:
         """Rows b in unit scale: a copy, so few at a time."""
         return self.X[b] * self._unit
+
+    def every(self, step: int, first: int = 0) -> Sparse:
+        """Every step-th row, in the same unit."""
+        return Sparse(self.X[first::step], self.scale)
 
     def _stored_rows(self, b: slice) -> np.ndarray:
         return self.X[b].toarray()

@@ -14,6 +14,9 @@ from .updates import Update
 
 Callback = Callable[[int, float, float], object]
 _NO_LEAP = 1e-4
+# Sweeps before the first leap: the steps of a random start point nowhere, and leaps along them end in solutions of the
+# same objective whose clusters are harder to tell apart.
+_FIRST_STEPS = 5
 
 
 @dataclass
@@ -105,7 +108,7 @@ def _sweep(problem: Problem, updates: Mapping[str, Update], state: State, evalua
 def _leap(state: State, name: str, new: np.ndarray, constraint) -> np.ndarray:
     """Go on a little in the direction of the last step; remember where the update itself had ended."""
     old, state.plain[name] = state.plain.get(name), new
-    if state.momentum is None or old is None:
+    if state.momentum is None or old is None or state.n_iter <= _FIRST_STEPS:
         return new
     # The old result is overwritten unless it is part of the best pair: no third copy of a tall factor.
     out = np.empty_like(old) if old is state.best[name] else old

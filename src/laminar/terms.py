@@ -132,9 +132,9 @@ class Quad:
     def split(self, b: slice, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The gradient as a difference of two non-negative parts (methods.md 1.2: the *Gram* is split)."""
         B, G = self.linear(b), self.gram
-        plus, minus = np.maximum(-B, 0), np.maximum(B, 0)
-        plus += f @ np.maximum(G, 0)
-        minus += f @ np.maximum(-G, 0)
+        plus, minus = f @ np.maximum(G, 0), f @ np.maximum(-G, 0)
+        plus -= np.minimum(B, 0)
+        minus += np.maximum(B, 0)
         return _with_pull(self.here, b, plus, minus)
 
     def residual(self, F: np.ndarray, constraint) -> float:
@@ -218,11 +218,13 @@ class KL:
 
 
 def _with_pull(pull: Pull | None, b: slice, plus: np.ndarray, minus: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Add the two parts of a penalty to those of a fit."""
+    """Add the two parts of a penalty to those of a fit, in their place where they are arrays of their own."""
     if pull is None:
         return plus, minus
-    columns = pull.columns
-    return plus + pull.up(b) * columns, minus if pull.down is None else minus + pull.down(b) * columns
+    plus = np.add(plus, pull.up(b) * pull.columns, out=plus if plus.ndim == 2 else None)
+    if pull.down is not None:
+        minus += pull.down(b) * pull.columns
+    return plus, minus
 
 
 def gram_of(F: np.ndarray) -> np.ndarray:

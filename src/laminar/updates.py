@@ -126,8 +126,11 @@ def multiplicative(F: np.ndarray, term: Quad | KL, constraint=_NONNEGATIVE, *, e
 
     def block(b: slice, f: np.ndarray) -> None:
         plus, minus = term.split(b, f)
-        ratio = np.divide(minus, np.maximum(plus, _tiny(plus)), out=minus)
-        f *= ratio if eta == 1 else ratio**eta
+        plus = np.maximum(plus, _tiny(plus), out=plus if plus.ndim == 2 else None)
+        ratio = np.divide(minus, plus, out=minus)
+        if eta != 1:
+            ratio **= eta
+        f *= ratio
 
     return constraint.settle(_by_rows(block, F, term))
 

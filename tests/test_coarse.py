@@ -1,0 +1,66 @@
+"""Tall problems get their first components from a few of their samples."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from laminar import NMF, SemiNMF, coarse
+from laminar.data import wrap
+
+N, P, K = 9000, 30, 6
+
+
+@pytest.fixture(scope="module")
+def X():
+    rng = np.random.default_rng(0)
+    H, Z = (rng.gamma(1.0, size=shape) * (rng.random(shape) < 0.4) for shape in ((N, K), (K, P)))
+    return H @ Z + 0.05 * rng.random((N, P))
+
+
+def start(seed=1):
+    rng = np.random.default_rng(seed)
+    return rng.random((N, K)), rng.random((K, P))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("model", [NMF, SemiNMF])
+def test_one_sweep_then_goes_as_far_as_several(model, X, monkeypatch):
+    quick = model(K, init=start(), max_iter=1).fit(X).objective_history_[-1]
+    monkeypatch.setattr(coarse, "_WORTH", N)
+    plain = model(K, init=start(), max_iter=4, tol=0).fit(X).objective_history_
+    assert quick < plain[0] / 2
+    assert quick < plain[1]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("model", [NMF, SemiNMF])
+def test_good_components_are_kept(model, X):
+    good = model(K, random_state=0).fit(X)
+    again = model(K, init=good, max_iter=1).fit(X)
+    assert again.objective_history_[0] <= good.objective_history_[-1] * (1 + 1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("form", [np.asfortranarray, sp.csr_array, sp.csc_array])
+def test_the_form_of_the_data_does_not_matter(form, X):
+    first = NMF(K, init=start(), max_iter=2).fit(X).objective_history_
+    np.testing.assert_allclose(NMF(K, init=start(), max_iter=2).fit(form(X)).objective_history_, first, rtol=1e-6)
+
+
+@pytest.mark.parametrize("form", [np.ascontiguousarray, np.asfortranarray, sp.csr_array])
+def test_every_step_th_row_in_the_unit_of_all(form):
+    X = np.random.default_rng(0).random((50, 4))
+    data = wrap(form(X)).every(7, 3)
+    assert data.shape == (7, 4)
+    np.testing.assert_allclose(data.product(np.eye(4)), X[3::7] / X.max())
+
+
+def test_published_rules_and_small_problems_begin_where_they_are_told(X, monkeypatch):
+    def never(*_args, **_kwargs):
+        raise AssertionError("a head start")
+
+    monkeypatch.setattr(coarse, "solve", never)
+    NMF(K, rule="published", init=start(), max_iter=11, tol=1).fit(X)
+    NMF(K, init="random", random_state=0).fit(X[:2000])
+    with pytest.raises(AssertionError, match="head start"):
+        NMF(K, init=start()).fit(X)
