@@ -135,3 +135,9 @@ def test_rough_vectors_of_too_few_dimensions():
     assert np.isfinite(U).all()
     assert np.isfinite(V).all()
     assert_allclose((U * s) @ V.T, X / 8, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_first_rough_vector_of_non_negative_data_is_positive(seed):
+    X = np.random.default_rng(0).random((60, 40)) + 0.5
+    assert (rough_svd(wrap(X), 4, np.random.RandomState(seed))[0][:, 0] > 0).all()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 
 import numpy as np
-from scipy.linalg import cholesky, eigh, qr, solve_triangular, svd
+from scipy.linalg import cholesky, eigh, get_lapack_funcs, qr, svd
 
 from . import threads
 from .data import Dense, Matrix, collect
@@ -27,8 +27,7 @@ def truncated_svd(
             V, s, U = _tall(data.T, k, random_state)
         else:
             U, s, V = _tall(data, k, random_state)
-    sign = np.sign(U[np.abs(U).argmax(0), np.arange(k)])
-    sign[sign == 0] = 1
+    sign = _signs(U)
     return U * sign, s, V * sign
 
 
@@ -42,33 +41,62 @@ def rough_svd(data: Matrix, k: int, random_state: np.random.RandomState) -> tupl
     k = min(k, n, p)
     with threads.own_threads():
         # On a copy: what the caller draws next shall not depend on the route taken.
-        Q = deepcopy(random_state).standard_normal((p, min(k + 10, n, p))).astype(data.dtype)
-        left = _orthogonal(data.product(Q))
-        right = data.T.product(left).astype(np.float64)
-        w, R = np.linalg.eigh(right.T @ right)
+        draw = np.random.default_rng(deepcopy(random_state).randint(2**31))
+        left, repair = _nearly_orthogonal(data.product(draw.standard_normal((p, min(k + 10, n, p)), data.dtype)))
+        right = _times(data.T.product(left), repair)
+        w, R = np.linalg.eigh(_gram(right, data.dtype))
         s, R = np.sqrt(np.maximum(w[::-1][:k], 0)), R[:, ::-1][:, :k]
-        V = np.divide(right @ R, s, out=np.zeros((p, k)), where=s > 0).astype(data.dtype)
-        R = np.ascontiguousarray(R, dtype=data.dtype)
-        U = collect(lambda b: left[b] @ R, threads.blocks(n, 1024), (n, k), data.dtype)
-    return U, s.astype(data.dtype), V
+        V = np.divide(_times(right, R), s, out=np.zeros((p, k), data.dtype), where=s > 0)
+        U = _times(left, _times(repair, R))
+    sign = _signs(U)
+    return U * sign, s, V * sign
 
 
-def _orthogonal(F: np.ndarray) -> np.ndarray:
-    """Orthonormal columns with the span of F: by Cholesky factors of its Gram, twice, or where they fail by QR."""
-    rows = threads.blocks(len(F), 1024)
+def _nearly_orthogonal(F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Columns with the span of F that are orthonormal but for rounding, and the small matrix that mends this.
 
-    def gram(b: slice) -> np.ndarray:
-        f = F[b].astype(np.float64)
+    By the Cholesky factor of the Gram, whose error is the square of the condition, and once more; or where that fails
+    by QR.
+    """
+    try:
+        F = _times(F, _inverse_root(F, np.float64))
+        return F, _inverse_root(F, F.dtype)
+    except np.linalg.LinAlgError:
+        return _orthonormal(F), np.eye(F.shape[1], dtype=F.dtype)
+
+
+def _inverse_root(F: np.ndarray, dtype) -> np.ndarray:
+    """The triangular matrix that makes the columns of F orthonormal, by their Gram in the given precision."""
+    L = cholesky(_gram(F, dtype), lower=True, check_finite=False)
+    (invert,) = get_lapack_funcs(("trtri",), (L,))
+    return invert(L, lower=1)[0].T.astype(F.dtype)
+
+
+def _gram(F: np.ndarray, dtype) -> np.ndarray:
+    """``F^T F`` in the given precision."""
+
+    def part(b: slice) -> np.ndarray:
+        f = F[b].astype(dtype, copy=False)
         return f.T @ f
 
-    try:
-        for _ in range(2):  # the first leaves an error of the squared condition, the second none
-            L = cholesky(sum(threads.each(gram, rows)), lower=True, check_finite=False)
-            inverse = solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False).T.astype(F.dtype)
-            F = collect(lambda b: F[b] @ inverse, rows, F.shape, F.dtype)  # noqa: B023 -- called at once
-        return F
-    except np.linalg.LinAlgError:
-        return _orthonormal(F)
+    return sum(threads.each(part, _rows(F)))
+
+
+def _times(F: np.ndarray, M: np.ndarray) -> np.ndarray:
+    """``F @ M`` for a tall F."""
+    M = np.ascontiguousarray(M)
+    return collect(lambda b: F[b] @ M, _rows(F), (len(F), M.shape[1]), F.dtype)
+
+
+def _rows(F: np.ndarray) -> list[slice]:
+    return threads.blocks(len(F), 1024)
+
+
+def _signs(U: np.ndarray) -> np.ndarray:
+    """What makes the largest entry of each column positive."""
+    sign = np.sign(U[np.abs(U).argmax(0), np.arange(U.shape[1])])
+    sign[sign == 0] = 1
+    return sign
 
 
 def _tall(data: Matrix, k: int, random_state) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from . import threads
+from .constraints import Free
 from .problem import Problem
 from .updates import Update
 
 Callback = Callable[[int, float, float], object]
 _NO_LEAP = 1e-4
 # Sweeps before the first leap: the steps of a random start point nowhere, and leaps along them end in solutions of the
-# same objective whose clusters are harder to tell apart.
+# same objective whose clusters are harder to tell apart. Where a factor is free it knows no past, and nothing was gained.
 _FIRST_STEPS = 5
 
 
@@ -47,6 +48,7 @@ class State:
     history: list[float] = field(default_factory=list)
     n_iter: int = 0
     momentum: Momentum | None = None
+    steps: int = 0  # sweeps before the first leap
     quiet: bool = False  # the last sweep hardly lowered the objective
     converged: bool = False
 
@@ -70,6 +72,7 @@ def solve(
     """
     began = time.perf_counter()
     state = State(dict(factors), {}, dict(factors), momentum=Momentum() if extrapolate else None)
+    state.steps = 0 if any(isinstance(c, Free) for c in problem.constraints.values()) else _FIRST_STEPS
     del factors  # and with them the start, once it is left
     with threads.own_threads():
         while state.n_iter < max_iter and not state.converged:
@@ -108,7 +111,7 @@ def _sweep(problem: Problem, updates: Mapping[str, Update], state: State, evalua
 def _leap(state: State, name: str, new: np.ndarray, constraint) -> np.ndarray:
     """Go on a little in the direction of the last step; remember where the update itself had ended."""
     old, state.plain[name] = state.plain.get(name), new
-    if state.momentum is None or old is None or state.n_iter <= _FIRST_STEPS:
+    if state.momentum is None or old is None or state.n_iter <= state.steps:
         return new
     # The old result is overwritten unless it is part of the best pair: no third copy of a tall factor.
     out = np.empty_like(old) if old is state.best[name] else old
