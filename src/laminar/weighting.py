@@ -59,7 +59,7 @@ def loo_accuracy(B: np.ndarray, attribute: Attribute, ridges: Sequence[float] = 
 
 
 def weigh_bands(
-    bands: Sequence[np.ndarray], attribute: Attribute, *, power: float = 4.0, ridges: Sequence[float] = RIDGES
+    bands: Sequence[np.ndarray], attribute: Attribute, *, power: float = 16.0, ridges: Sequence[float] = RIDGES
 ) -> tuple[np.ndarray, float]:
     """Weigh bands by how well each tells the classes of the labelled samples apart.
 
@@ -73,7 +73,7 @@ def weigh_bands(
         Bands of the same samples.
     attribute : Attribute
         Labels.
-    power : float, default=4.0
+    power : float, default=16.0
         0 weighs all bands above chance the same; the larger, the more the best band has.
     ridges : sequence of float, default=(0.01, 0.1, 1.0)
         Of the classifiers.

@@ -46,7 +46,7 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         labels say nothing: an attribute without labels, of one class, or with one label a class.
     n_scores : int, default=200
         Principal scores of the centred data, within their rank.
-    power : float, default=4.0
+    power : float, default=16.0
         Bands are weighed by ``(accuracy - chance) ** power``.
     ridges : sequence of float, default=(0.01, 0.1, 1.0)
         Penalties of the ridge classifiers whose mean accuracy counts, of features with a mean square of one.
@@ -121,7 +121,7 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         *,
         bands=None,
         n_scores=200,
-        power=4.0,
+        power=16.0,
         ridges=RIDGES,
         invariance=0.5,
         readout="isometric",

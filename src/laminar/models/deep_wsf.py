@@ -35,7 +35,8 @@ class DeepWSF(Deep):
         positions; or "auto", which fits without labels, sees on the labelled samples which layer carries which
         attribute, and fits again.
     mode : {"network", "coupled", "paper"}, default="network"
-        "network": hidden codes follow from the top ones, so that the labels of every layer shape all of them.
+        "network": hidden codes follow from the top ones, so that the labels of every layer shape all of them. One layer
+        without an activation is :class:`WSF`.
         "coupled": hidden codes are variables tied to both neighbours. "paper": Algorithm 2 of Trigeorgis et al. to the
         letter, in which labels of hidden layers act in pre-training alone.
     weight : {"binary", "rbf", "dot"}, default="binary"
@@ -156,7 +157,8 @@ class DeepWSF(Deep):
     def _run(self, X, data: Matrix, graphs, init, hook) -> None:
         """Fit with a penalty (or None) on each layer."""
         self._stack = None
-        if self.activation is not None or (self.mode == "network" and any(graphs)):
+        follow = self.mode == "network" and any(graphs) and len(graphs) > 1  # there are hidden codes to follow
+        if self.activation is not None or follow:
             penalties = [g and ScaleFreePenalty(*g) for g in graphs]
             fit = self._train_stack(X, data, init, self.activation or "identity", penalties, hook)
             if self.activation is None:
@@ -169,7 +171,7 @@ class DeepWSF(Deep):
                 self._keep_fit(X, fit)
         elif self.mode == "paper":
             self._keep(data, self._publish(X, data, graphs, hook))
-        elif self.mode == "coupled":
+        elif self.mode == "coupled" or any(graphs):
             self._keep(data, self._couple(data, *self._begin(data, init), graphs, hook))
         else:
             self._keep(data, self._fine_tune(data, *self._begin(data, init), hook))
