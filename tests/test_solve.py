@@ -69,6 +69,14 @@ def test_extrapolation_gets_lower_in_as_many_sweeps(model):
     assert leaping < plain
 
 
+@pytest.mark.parametrize(("model", "steps"), [("nmf", 5), ("kl", 5), ("semi", 1)])
+def test_the_first_steps_do_not_leap(model, steps):
+    problem, start, rules = setting(model)
+    plain, leaping = (solve(problem, start, rules, max_iter=8, tol=0, extrapolate=e).history for e in (False, True))
+    assert leaping[:steps] == plain[:steps]
+    assert leaping[steps] != plain[steps]
+
+
 @every_model
 @pytest.mark.parametrize("extrapolate", [False, True])
 def test_converged_means_a_small_kkt_residual(model, extrapolate):

@@ -169,12 +169,12 @@ class Factorizer(CallbackSupportMixin, Coder):
             unit = self._unit(data)
             penalty = self._penalty(X, data, y, groups)
             problem = Problem(self._chain(data), self._limits(penalty), penalty)
-            updates = self._updates(problem)
+            rules = self._updates(problem)
             state = solve(
                 problem,
                 # Nobody else holds the start: a tall one can go after the first sweep.
-                self._settled(self._ahead(self._start(samples), problem, updates), problem),
-                updates,
+                self._settled(self._ahead(self._start(samples), problem, rules), problem),
+                rules,
                 max_iter=self.max_iter,
                 tol=self.tol,
                 extrapolate=self.rule == "fast",
@@ -212,9 +212,9 @@ class Factorizer(CallbackSupportMixin, Coder):
             )
         return data.scale**2
 
-    def _ahead(self, factors: dict[str, np.ndarray], problem: Problem, updates: dict) -> dict[str, np.ndarray]:
-        """The start of a tall problem, improved on few of its samples; the published rules begin where they are told."""
-        return factors if self.rule == "published" else head_start(problem, factors, updates)
+    def _ahead(self, factors: dict[str, np.ndarray], problem: Problem, rules: dict) -> dict[str, np.ndarray]:
+        """The start of a tall problem, improved on few of its samples; published rules begin where they are told."""
+        return factors if self.rule == "published" else head_start(problem, factors, rules)
 
     @property
     def _solver(self) -> str:

@@ -16,7 +16,7 @@ from .updates import Update
 Callback = Callable[[int, float, float], object]
 _NO_LEAP = 1e-4
 # Sweeps before the first leap: the steps of a random start point nowhere, and leaps along them end in solutions of the
-# same objective whose clusters are harder to tell apart. Where a factor is free it knows no past, and nothing was gained.
+# same objective whose clusters are harder to tell apart. A free factor knows no past, and there nothing was gained.
 _FIRST_STEPS = 5
 
 
