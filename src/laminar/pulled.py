@@ -1,13 +1,14 @@
 """A non-negative factorisation whose codes are pulled towards a target: one view of MultiNMF (methods.md 8.2).
 
 ``||X - H Z||^2 + lam ||H Q - T||^2``, where Q holds the sums of the components. Neither part changes when a component
-is scaled and its codes are scaled back, so that components are kept at sum one, where Q is the identity.
+is scaled and its codes are scaled back; between fits components are kept at sum one, where Q is the identity.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -16,6 +17,7 @@ from . import threads, updates
 from .constraints import NonNegative
 from .data import Matrix
 from .init import best_components
+from .solve import solve
 from .terms import Pull, Quad, gram_of
 
 
@@ -54,15 +56,43 @@ class View:
         share = np.divide(1, q, out=np.zeros_like(q), where=live).astype(self.Z.dtype)
         self.Z = np.where(live, self.Z * share, self.Z.dtype.type(1 / len(self.Z)))
 
-    def components_term(self, target: np.ndarray, lam: float) -> Quad:
-        """Half the objective as the components see it.
+    def fit(self, rule: Rule, target: np.ndarray, lam: float, *, max_iter: int, tol: float) -> None:
+        """Move both factors until a turn lowers the objective by less than ``tol`` of it."""
+        rules = {"Z": partial(rule.components, lam=lam), "H": rule.codes}
+        problem, start = Pulled(self.data, target, lam), {"Z": self.Z, "H": self.H}
+        best = solve(problem, start, rules, max_iter=max_iter, tol=tol, extrapolate=rule.leaps).best
+        self.Z, self.H = best["Z"], best["H"]
+        self.normalize()
 
-        The sums q cost ``lam / 2 sum_a (e_a q_a^2 - 2 c_a q_a)`` beyond the fit, e being the squared lengths of the
+
+@dataclass(frozen=True)
+class Pulled:
+    """Half the objective of a view, for `solve`."""
+
+    data: Matrix
+    target: np.ndarray
+    lam: float
+    constraints: Mapping[str, NonNegative] = field(default_factory=lambda: {"Z": NonNegative(), "H": NonNegative()})
+
+    order = ("Z", "H")
+
+    @property
+    def noise(self) -> float:
+        """Differences of the objective smaller than this are rounding."""
+        return 8 * float(np.finfo(self.data.dtype).eps) * self.data.sqnorm
+
+    def term(self, name: str, F: Mapping[str, np.ndarray]) -> Quad:
+        """The objective as one factor sees it."""
+        see = self._components_term if name == "Z" else self._codes_term
+        return see(F["H"], F["Z"])
+
+    def _components_term(self, H: np.ndarray, Z: np.ndarray) -> Quad:
+        """The sums q cost ``lam / 2 sum_a (e_a q_a^2 - 2 c_a q_a)`` beyond the fit, e being the squared lengths of the
         codes and c their products with the target.
         """
-        fit = Quad.fit(self.data.T, self.H).materialized(self.Z.shape, self.Z.dtype)
-        e, c = np.diag(fit.gram), np.einsum("ij,ij->j", self.H, target)
-        lam = self.Z.dtype.type(lam)
+        fit = Quad.fit(self.data.T, H).materialized(Z.shape, Z.dtype)
+        e, c = np.diag(fit.gram), np.einsum("ij,ij->j", H, self.target)
+        lam = Z.dtype.type(self.lam)
 
         def pull(Z: np.ndarray) -> Pull:
             up, down = lam * Z.sum(0) * e, lam * c
@@ -74,15 +104,16 @@ class View:
 
         return replace(fit, floor=-np.inf, pull=pull, extra=extra)
 
-    def codes_term(self, target: np.ndarray, lam: float) -> Quad:
-        """Half the objective as the codes see it, components at sum one: a fit with a ridge around the target."""
-        fit = Quad.fit(self.data, self.Z).materialized(self.H.shape, self.H.dtype)
-        lam = self.H.dtype.type(lam)
+    def _codes_term(self, H: np.ndarray, Z: np.ndarray) -> Quad:
+        """A fit with a ridge around the target, in the scale of the components' sums."""
+        fit = Quad.fit(self.data, Z).materialized(H.shape, H.dtype)
+        target, q = self.target, Z.sum(0)
+        weight = H.dtype.type(self.lam) * q
         return replace(
             fit,
-            linear=lambda b: fit.linear(b) + lam * target[b],
-            gram=fit.gram + lam * np.eye(len(fit.gram), dtype=fit.gram.dtype),
-            constant=fit.constant + float(lam) * float(np.vdot(target, target)),
+            linear=lambda b: fit.linear(b) + target[b] * weight,
+            gram=fit.gram + np.diag(weight * q),
+            constant=fit.constant + self.lam * float(np.vdot(target, target)),
         )
 
 
@@ -93,36 +124,22 @@ class Rule:
     Attributes
     ----------
     components : callable
-        ``(Z, term, lam) -> Z``, given `View.components_term`.
+        ``(Z, term, constraint, lam=) -> Z``.
     codes : callable
-        ``(H, term) -> H``, given `View.codes_term`.
+        ``(H, term, constraint) -> H``.
+    leaps : bool
+        Whether steps are extrapolated.
     floor : float
         Smallest entry of a start against the mean: a multiplicative rule never leaves zero.
     """
 
-    components: Callable[[np.ndarray, Quad, float], np.ndarray]
-    codes: Callable[[np.ndarray, Quad], np.ndarray]
+    components: Callable[..., np.ndarray]
+    codes: Callable[..., np.ndarray]
+    leaps: bool
     floor: float
 
-    def fit(self, view: View, target: np.ndarray, lam: float, *, max_iter: int, tol: float) -> None:
-        """Move both factors of a view in turn until a turn lowers the objective by less than ``tol`` of it.
 
-        Below ``tol`` of the data the objective counts as that much: a perfect fit would be approached for ever.
-        """
-        noise = 8 * float(np.finfo(view.data.dtype).eps) * view.data.sqnorm
-        before = np.inf
-        for _ in range(max_iter):
-            view.Z = self.components(view.Z, view.components_term(target, lam), lam)
-            view.normalize()
-            term = view.codes_term(target, lam)
-            view.H = self.codes(view.H, term)
-            value = term.value(view.H)
-            if tol > 0 and before - value <= max(tol * max(value, tol * view.data.sqnorm), noise):
-                break
-            before = value
-
-
-def descend(Z: np.ndarray, term: Quad, lam: float, sweeps: int = 2) -> np.ndarray:
+def descend(Z: np.ndarray, term: Quad, constraint=None, *, lam: float, sweeps: int = 2) -> np.ndarray:
     """Coordinate descent over whole components: each is the best one while the others rest.
 
     Given its sum q a component is ``max(0, b - lam q)``, where b is its least-squares solution before the pull of the
@@ -149,14 +166,14 @@ def _with_sum(free: np.ndarray, lam: float, q: float) -> np.ndarray:
     return z
 
 
-def multiply(Z: np.ndarray, term: Quad, lam: float) -> np.ndarray:
-    """Liu et al.'s rule for the components."""
-    return updates.multiplicative(Z, term)
+def multiply(Z: np.ndarray, term: Quad, constraint, *, lam: float) -> np.ndarray:
+    """Liu et al.'s rule for the components; the term knows the weight."""
+    return updates.multiplicative(Z, term, constraint)
 
 
 RULES = {
-    "fast": Rule(descend, updates.hals, floor=0.0),
-    "published": Rule(multiply, updates.multiplicative, floor=1e-3),
+    "fast": Rule(descend, updates.hals, leaps=True, floor=0.0),
+    "published": Rule(multiply, updates.multiplicative, leaps=False, floor=1e-3),
 }
 
 
@@ -182,7 +199,7 @@ def objective(views: list[View], lam: np.ndarray, mean: np.ndarray) -> float:
     parts = []
     for view, weight in zip(views, lam, strict=True):
         total = view.total
-        fit = view.codes_term(view.H, 0.0).value(view.H)
+        fit = Pulled(view.data, view.H, 0.0).term("H", {"H": view.H, "Z": view.Z}).value(view.H)
         gap = view.H.astype(np.float64) / total - mean
         parts.append(fit / total**2 + float(weight) / 2 * float(np.vdot(gap, gap)))
     return float(sum(parts))
@@ -195,7 +212,7 @@ def chain(views: list[View], rule: Rule, *, rounds: int = 3, max_iter: int, tol:
         for view in views:
             view.H = before.H * view.H.dtype.type(view.total / before.total)
             view.start_components(rule.floor)
-            rule.fit(view, np.zeros_like(view.H), 0.0, max_iter=max_iter, tol=tol)
+            view.fit(rule, np.zeros_like(view.H), 0.0, max_iter=max_iter, tol=tol)
             before = view
 
 

@@ -13,7 +13,7 @@ from laminar import MultiNMF
 from laminar.data import wrap
 from laminar.datasets import make_views
 from laminar.metrics import clustering_accuracy
-from laminar.pulled import RULES, View, descend
+from laminar.pulled import RULES, Pulled, View, descend
 from laminar.testing import check_term
 from reference import models as reference
 
@@ -144,13 +144,14 @@ def test_no_step_raises_the_objective(rule, lam):
     target = np.random.default_rng(1).random((60, 3)) * 20
     view = View(wrap(X), H, np.ascontiguousarray(Z.T))
     X = X / view.data.scale
-    values = [cost(X, view.H, view.Z.T, target, lam)]
+    values, problem = [cost(X, view.H, view.Z.T, target, lam)], Pulled(view.data, target, lam)
     for _ in range(20):
-        view.Z = steps.components(view.Z, view.components_term(target, lam), lam)
+        term, limit = problem.term("Z", {"H": view.H, "Z": view.Z}), problem.constraints["Z"]
+        view.Z = steps.components(view.Z, term, limit, lam=lam)
         values.append(cost(X, view.H, view.Z.T, target, lam))
         view.normalize()
         assert cost(X, view.H, view.Z.T, target, lam) == pytest.approx(values[-1], rel=1e-10)
-        view.H = steps.codes(view.H, view.codes_term(target, lam))
+        view.H = steps.codes(view.H, problem.term("H", {"H": view.H, "Z": view.Z}), limit)
         values.append(cost(X, view.H, view.Z.T, target, lam))
     assert (np.diff(values) <= 1e-10 * values[0]).all()
     assert values[-1] < 0.7 * values[0]
@@ -160,22 +161,22 @@ def test_no_step_raises_the_objective(rule, lam):
 
 
 def test_terms_are_the_objective():
-    view = View(wrap(VIEWS[0]), STARTS[0][0], np.ascontiguousarray(STARTS[0][1].T))
-    target, X = np.random.default_rng(1).random((60, 3)), VIEWS[0] / wrap(VIEWS[0]).scale
-    check_term(view.components_term(target, 0.3), view.Z)
-    view.normalize()
-    check_term(view.codes_term(target, 0.3), view.H)
-    value = cost(X, view.H, view.Z.T, target, 0.3) / 2
-    assert view.codes_term(target, 0.3).value(view.H) == pytest.approx(value)
+    data, (H, Z), target = wrap(VIEWS[0]), STARTS[0], np.random.default_rng(1).random((60, 3))
+    problem, factors = Pulled(data, target, 0.3), {"H": H, "Z": np.ascontiguousarray(Z.T)}
+    terms = {name: problem.term(name, factors) for name in "HZ"}
+    for name, term in terms.items():
+        check_term(term, factors[name])
+    value = cost(VIEWS[0] / data.scale, H, Z, target, 0.3) / 2
+    assert terms["H"].value(factors["H"]) == pytest.approx(value)
     constant = 0.3 / 2 * (target**2).sum()
-    assert view.components_term(target, 0.3).value(view.Z) + constant == pytest.approx(value)
+    assert terms["Z"].value(factors["Z"]) + constant == pytest.approx(value)
 
 
 def test_components_descend_to_the_optimum():
     view = View(wrap(VIEWS[0]), STARTS[0][0], np.ascontiguousarray(STARTS[0][1].T))
     target = np.random.default_rng(1).random((60, 3))
-    term = view.components_term(target, 0.5)
-    best = descend(view.Z, term, 0.5, sweeps=300)
+    term = Pulled(view.data, target, 0.5).term("Z", {"H": view.H, "Z": view.Z})
+    best = descend(view.Z, term, lam=0.5, sweeps=300)
     X, H, shape = VIEWS[0] / view.data.scale, view.H, view.Z.shape
     found = minimize(
         lambda z: cost(X, H, z.reshape(shape).T, target, 0.5),

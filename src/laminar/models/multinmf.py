@@ -224,7 +224,7 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
         for turn in range(self.max_iter):
             for view, weight in zip(views, lam, strict=True):
                 target = mean * mean.dtype.type(view.total)
-                rule.fit(view, target, float(weight), max_iter=self.max_inner_iter, tol=self.tol)
+                view.fit(rule, target, float(weight), max_iter=self.max_inner_iter, tol=self.tol)
             mean = consensus(views, lam)
             history.append(objective(views, lam, mean))
             if callback(turn + 1, history[-1], time.perf_counter() - began):
