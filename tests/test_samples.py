@@ -1,8 +1,12 @@
+import gc
+import weakref
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
+from laminar import NMF
 from laminar.samples import Joined, Samples
 from reference import models as plain
 
@@ -54,3 +58,17 @@ def test_objectives_differ_by_the_rest(loss, form):
         spread = samples.part(H) * samples.whole.scale / samples.data.scale
         gap = plain.objective(X, spread, Z, loss) - plain.objective(rows, H, Z, loss)
         assert samples.rest == pytest.approx(gap)
+
+
+def test_a_fit_lets_go_of_the_data():
+    """Without waiting for the garbage collector: a loop over large sets would hold several of them."""
+    gc.disable()
+    try:
+        X = np.random.default_rng(0).random((30, 8))
+        gone = weakref.ref(X)
+        model = NMF(3, random_state=0).fit(X)
+        del X
+        assert gone() is None
+        assert model.components_.shape == (3, 8)
+    finally:
+        gc.enable()

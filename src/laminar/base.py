@@ -182,6 +182,7 @@ class Factorizer(CallbackSupportMixin, Coder):
                 callback=lambda i, value, seconds: hook(i, value * unit + samples.rest, seconds),
             )
             self._keep(problem, state, samples)
+        data.part()
         self._warn()
         return self
 
