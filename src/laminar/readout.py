@@ -125,3 +125,79 @@ class Clusters:
         """Return the cluster of each row of codes."""
         W, model = self._fit(n_clusters)
         return model.predict(self._embed(H, W))
+
+
+def readout_basis(H: np.ndarray, Z: np.ndarray, energy: float, n_features: float, expected: int) -> np.ndarray:
+    """What codes are multiplied by to give the left singular vectors of ``H Z^T`` that are more than noise.
+
+    These depend on what the codes stand for and not on the basis a solver landed on. As all of them come out with the
+    same length, those that noise would also give must not be among them (`above_noise`).
+
+    Parameters
+    ----------
+    H, Z : ndarray of shape (n_samples, k), (n_features, k)
+        Codes and transposed components.
+    energy, n_features : float
+        Squared norm of what ``H Z^T`` is a fit of, and the features it spreads over.
+    expected : int
+        How many of them are more than noise for certain.
+
+    Returns
+    -------
+    W : ndarray of shape (k, n_directions)
+        In decreasing order of the singular values.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> H, Z = rng.random((6, 3)), rng.normal(size=(4, 3))
+    >>> E = H @ readout_basis(H, Z, energy=np.sum((H @ Z.T) ** 2), n_features=4, expected=3)
+    >>> U = np.linalg.svd(H @ Z.T)[0][:, :3]
+    >>> np.allclose(E @ E.T, U @ U.T)
+    True
+    """
+    H, Z = H.astype(np.float64), Z.astype(np.float64)
+    w, Q = np.linalg.eigh(H.T @ H)
+    keep = w > 1e-12 * max(w[-1], 0.0)
+    w, Q = w[keep], Q[:, keep]
+    T = Q * np.sqrt(w)
+    s, R = np.linalg.eigh(T.T @ (Z.T @ Z) @ T)
+    s, R = s[::-1], R[:, ::-1]
+    live = int((s > 1e-10 * s.max(initial=0.0)).sum())
+    return (Q / np.sqrt(w)) @ R[:, : above_noise(s[:live], energy, (len(H), n_features), expected)]
+
+
+def above_noise(squares: np.ndarray, energy: float, shape: tuple[float, float], expected: int) -> int:
+    """How many squared singular values are larger than noise would make them; never fewer than expected.
+
+    All that the expected ones leave is taken for noise, and the largest singular value of such noise is known.
+
+    Parameters
+    ----------
+    squares : ndarray
+        In decreasing order.
+    energy : float
+        Sum of all of them, those not given included.
+    shape : tuple of float
+        Of the matrix they are of.
+    expected : int
+        How many are there for certain.
+
+    Returns
+    -------
+    count : int
+
+    Examples
+    --------
+    >>> noise = np.random.default_rng(0).normal(size=(60, 40))
+    >>> noise[0, 0] += 30
+    >>> squares = np.linalg.svd(noise, compute_uv=False) ** 2
+    >>> above_noise(squares[:20], squares.sum(), noise.shape, expected=1)
+    1
+    """
+    if expected >= len(squares):
+        return len(squares)
+    n, p = shape
+    left = max(energy - float(squares[:expected].sum()), 0.0)
+    variance = left / (max(1.0, n - expected) * max(1.0, p - expected))
+    return max(expected, int((squares > variance * (n**0.5 + p**0.5) ** 2).sum()))

@@ -11,9 +11,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from laminar import MultiViewDeepNMF, published, published_views
 from laminar.agreement import residual_weights
-from laminar.consensus import above_noise
 from laminar.datasets import make_views, partial_labels
 from laminar.metrics import clustering_accuracy, normalized_mutual_information
+from laminar.readout import above_noise
 
 DATA = make_views(120, n_classes=4, noise=1.0, n_noise_features=50, random_state=0)
 VIEWS, Y = DATA.views, DATA.y

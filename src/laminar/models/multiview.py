@@ -15,7 +15,7 @@ from .. import published_views, threads
 from ..agreement import agreement_weights, view_graph
 from ..base import Layer
 from ..callbacks import CallbackSupportMixin, hooks, with_callbacks
-from ..consensus import Consensus, Task, View, agree, agree_and_weigh, in_units, readout_basis, view_layers
+from ..consensus import Consensus, Task, View, agree, agree_and_weigh, in_units, view_layers
 from ..constraints import Free, NonNegative
 from ..data import wrap
 from ..graph_clusters import GraphClusters
@@ -24,7 +24,7 @@ from ..graphs.operators import SumOperator
 from ..graphs.specs import check_choice
 from ..labels import read_labels
 from ..penalties import Smooth
-from ..readout import Clusters, isometry
+from ..readout import Clusters, isometry, readout_basis
 from ..solve import Callback
 from ..stacked import Normalized, Stacked, isometric
 from ..view_coding import ViewCoder
