@@ -1,4 +1,4 @@
-"""Run the benchmarks: ``python -m benchmarks [semi nmf kl kernels penalties deep views scaling quality]``."""
+"""Run the benchmarks: ``python -m benchmarks [kernels semi nmf kl penalties deep nonlinear ...]``; all by default."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import argparse
 import sys
 import time
 
+from .coreg import rows_coreg
 from .deep import rows_deep
 from .harness import show
 from .kernels import rows_kernels
 from .models import rows_kl, rows_nmf, rows_semi
+from .nonlinear import rows_nonlinear
 from .penalties import rows_penalties
 from .quality import rows_quality
 from .scaling import rows_scaling
@@ -22,7 +24,9 @@ SECTIONS = {
     "kl": rows_kl,
     "penalties": rows_penalties,
     "deep": rows_deep,
+    "nonlinear": rows_nonlinear,
     "views": rows_views,
+    "coreg": rows_coreg,
     "scaling": rows_scaling,
     "quality": rows_quality,
 }
