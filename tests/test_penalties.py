@@ -170,8 +170,9 @@ def test_no_laplacian_exceeds_its_stiffness(graph):
     L = np.diag(W.sum(1)) - W
     assert np.linalg.eigvalsh(np.diag(operator.stiffness) - L).min() > -1e-10
     H = np.random.default_rng(1).random((len(X), 4))
-    up, down = (part(slice(0, len(X))) for part in operator.parts(H))
+    up, down, lean = (part(slice(0, len(X))) for part in operator.parts(H))
     assert (up >= 0).all()
     assert (down >= 0).all()
     assert_allclose(up - down, L @ H, atol=1e-12)
+    assert_allclose(lean, operator.stiffness[:, None] * H - L @ H, atol=1e-12)
     assert_allclose(operator.quad_columns(H), np.einsum("ij,ij->j", H, L @ H))

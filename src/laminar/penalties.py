@@ -22,8 +22,8 @@ class Operator(Protocol):
 
     stiffness: np.ndarray  # (n,), L <= diag(stiffness)
 
-    def parts(self, H: np.ndarray) -> tuple[Rows, Rows]:
-        """``L H`` as a difference of two non-negative parts, each a function of a slice of rows."""
+    def parts(self, H: np.ndarray) -> tuple[Rows, Rows, Rows]:
+        """``L H`` as a difference of two non-negative parts, and ``stiffness H - L H``, as functions of rows."""
 
     def quad_columns(self, H: np.ndarray) -> np.ndarray:
         """``h^T L h`` of every column."""
@@ -87,7 +87,7 @@ class Sparing:
         columns = (weight * scales).astype(Z.dtype)
 
         def pull(H: np.ndarray) -> Pull:
-            return Pull(self.mask, None, None, columns)
+            return Pull(self.mask, None, None, None, columns)
 
         return replace(term, pull=pull, extra=lambda H: weight * float(self._masked(H) @ scales))
 
@@ -128,9 +128,9 @@ class Entropic:
         degree = self.operator.degree.astype(Z.dtype)
 
         def pull(H: np.ndarray) -> Pull:
-            _, neighbours = self.operator.parts(H)
+            _, neighbours, _ = self.operator.parts(H)
             down = lambda b: neighbours(b) / np.maximum(H[b], tiny)  # noqa: E731
-            return Pull(lambda b: degree[b, None], down, None, columns)
+            return Pull(lambda b: degree[b, None], down, None, None, columns)
 
         return replace(term, pull=pull, extra=self.value)
 

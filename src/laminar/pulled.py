@@ -96,7 +96,7 @@ class Pulled:
 
         def pull(Z: np.ndarray) -> Pull:
             up, down = lam * Z.sum(0) * e, lam * c
-            return Pull(lambda b: up, lambda b: down, None, np.ones_like(e))
+            return Pull(lambda b: up, lambda b: down, None, None, np.ones_like(e))
 
         def extra(Z: np.ndarray) -> float:
             q = Z.sum(0, dtype=np.float64)

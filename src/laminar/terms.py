@@ -27,6 +27,8 @@ class Pull:
     ----------
     up, down : callable or None
         Non-negative, as functions of a slice of rows; None is zero.
+    lean : callable or None
+        ``stiffness * F - (up - down)``, of rows too, which an operator often knows by itself; None without a stiffness.
     stiffness : ndarray of shape (n,) or None
         Of the rows; None for a linear penalty.
     columns : ndarray of shape (k,)
@@ -35,6 +37,7 @@ class Pull:
 
     up: Rows
     down: Rows | None
+    lean: Rows | None
     stiffness: np.ndarray | None
     columns: np.ndarray
 
@@ -105,11 +108,7 @@ class Quad:
         if pull.stiffness is None:
             return B - pull.grad(b), None, None
         # B + ridge * f - grad, with few arrays in between: a sweep is hardly longer than this.
-        lean = pull.stiffness[b, None] * f
-        lean -= pull.up(b)
-        if pull.down is not None:
-            lean += pull.down(b)
-        lean *= pull.columns
+        lean = pull.lean(b) * pull.columns
         lean += B
         return lean, pull.stiffness[b], pull.columns
 

@@ -57,8 +57,9 @@ def test_operator_is_the_dense_one(weights, self_loops, dtype):
     operator = Scatter(read_attribute(Y, N), *weights, self_loops=self_loops)
     L = weights[0] * INSIDE - weights[1] * ACROSS
     H, tol = H0.astype(dtype), 1e-5 if dtype == np.float32 else 1e-12
-    up, down = (np.vstack([part(slice(0, 40)), part(slice(40, N))]) for part in operator.parts(H))
-    assert up.dtype == down.dtype == dtype
+    up, down, lean = (np.vstack([part(slice(0, 40)), part(slice(40, N))]) for part in operator.parts(H))
+    assert up.dtype == down.dtype == lean.dtype == dtype
+    assert_allclose(lean, operator.stiffness[:, None] * H - L @ H, atol=tol)
     assert up.min() >= 0 <= down.min()
     assert_allclose(up - down, L @ H, atol=tol)
     assert_allclose(operator.quad_columns(H), np.einsum("ia,ij,ja->a", H, L, H), atol=30 * tol)

@@ -56,7 +56,7 @@ class GraphOperator(ABC):
         H = _as_float(H)
         # Where codes are smooth this is a small difference of large numbers: single precision is not enough.
         double = H.astype(np.float64, copy=False).reshape(len(H), -1)
-        up, down = self.parts(double)
+        up, down, _ = self.parts(double)
         rows = threads.blocks(len(H), 1024)
         total = sum(threads.each(lambda b: np.einsum("ij,ij->j", double[b], up(b) - down(b)), rows))
         # L is positive semi-definite: what still falls below zero would make a negative ridge.
@@ -66,11 +66,25 @@ class GraphOperator(ABC):
         """``Tr(H^T L H)``, half the weighted sum of squared distances over ordered pairs of samples."""
         return float(self.quad_columns(H).sum())
 
-    def parts(self, H: np.ndarray) -> tuple[Rows, Rows]:
-        """``L H`` as a difference of two non-negative parts, each a function of a slice of rows."""
+    def parts(self, H: np.ndarray) -> tuple[Rows, Rows, Rows]:
+        """``L H`` as a difference of two non-negative parts, and what it leaves of its bound, ``stiffness H - L H``.
+
+        All are functions of a slice of rows.
+        """
         H = _as_float(H)
         neighbours = self.dot(H)
-        return lambda b: _scale_rows(self.degree[b], H[b]), lambda b: neighbours[b]
+        return self._parts(H, lambda b: neighbours[b].copy())
+
+    def _parts(self, H: np.ndarray, neighbours: Rows) -> tuple[Rows, Rows, Rows]:
+        """The parts by ``W H``, a new array every time. The stiffness is twice the degree."""
+        degree = self.degree.astype(H.dtype)
+
+        def lean(b):
+            out = neighbours(b)
+            out += _scale_rows(degree[b], H[b])
+            return out
+
+        return lambda b: _scale_rows(degree[b], H[b]), neighbours, lean
 
     @property
     def stiffness(self) -> np.ndarray:
@@ -104,7 +118,7 @@ class SparseOperator(GraphOperator):
             kernels.sparse_times(self.W.indptr, self.W.indices, weights, H, out, b.start, H.dtype.type(1))
             return out
 
-        return lambda b: _scale_rows(self.degree[b], H[b]), neighbours
+        return self._parts(H, neighbours)
 
     def tocsr(self):
         return self.W
@@ -143,14 +157,15 @@ class ClassOperator(GraphOperator):
 
     def parts(self, H):
         H = _as_float(H)
-        sums = self._weighted(H)
+        sums = _scale_rows(np.append(self.linked, 0), self._sums(H)).astype(H.dtype)
 
         def down(b):
             others = sums[self.codes[b]]
             others -= _scale_rows(self.self_loops[b], H[b])
             return np.maximum(others, 0, out=others)  # a sum less one of its terms: below zero is rounding
 
-        return lambda b: _scale_rows(self.degree[b], H[b]), down
+        # The stiffness counts a sample among its class: what is left of it is the sum of all.
+        return lambda b: _scale_rows(self.degree[b], H[b]), down, lambda b: sums[self.codes[b]]
 
     def quad_columns(self, H):
         H = _as_float(H)
@@ -246,11 +261,8 @@ class SumOperator(GraphOperator):
         return sum(weight * part.dot(H) for weight, part in self.terms)
 
     def parts(self, H):
-        parts = [(weight, *part.parts(H)) for weight, part in self.terms]
-        return (
-            lambda b: sum(weight * up(b) for weight, up, _ in parts),
-            lambda b: sum(weight * down(b) for weight, _, down in parts),
-        )
+        parts = [(weight, part.parts(H)) for weight, part in self.terms]
+        return tuple(lambda b, i=i: sum(weight * part[i](b) for weight, part in parts) for i in range(3))
 
     def laplacian(self, H):
         return sum(weight * part.laplacian(H) for weight, part in self.terms)

@@ -134,27 +134,36 @@ class Scatter:
     def __init__(self, attribute: Attribute, within: float, between: float, self_loops: bool = False):
         self.within, self.between = within, between
         self.codes, self.known, self.sizes = attribute.codes, attribute.known, attribute.class_sizes
-        self.classes = ClassOperator(attribute, normalize="class")
-        if self_loops:
-            self.classes.degree = self.classes.degree + self.classes.self_loops
-            self.classes.self_loops = np.zeros_like(self.classes.self_loops)
+        self.classes, self.self_loops = ClassOperator(attribute, normalize="class"), self_loops
         # Neither part of the second operator rises above zero.
         self.stiffness = within * self.classes.stiffness
 
-    def parts(self, H: np.ndarray) -> tuple[Rows, Rows]:
-        """The product with H as a difference of two non-negative parts, each a function of a slice of rows."""
-        up, down = self.classes.parts(H)
-        within, between = (H.dtype.type(weight) for weight in (self.within, self.between))
-        if not between:
-            # One, the default, costs nothing.
-            return (up, down) if within == 1 else (lambda b: within * up(b), lambda b: within * down(b))
+    def parts(self, H: np.ndarray) -> tuple[Rows, Rows, Rows]:
+        """As those of `graphs.GraphOperator`."""
+        pushed, pulled, left = self._within(H)
+        if not self.between:
+            return pushed, pulled, left
         means, mean = self._means(H)
-        repelled = (between * means).astype(H.dtype)
-        held = (between * mean).astype(H.dtype)
+        repelled = (self.between * means).astype(H.dtype)
+        held = (self.between * mean).astype(H.dtype)
         return (
-            lambda b: within * up(b) + held * self.known[b, None],
-            lambda b: within * down(b) + repelled[self.codes[b]],
+            lambda b: pushed(b) + held * self.known[b, None],
+            lambda b: pulled(b) + repelled[self.codes[b]],
+            lambda b: left(b) + repelled[self.codes[b]] - held * self.known[b, None],
         )
+
+    def _within(self, H: np.ndarray) -> tuple[Rows, Rows, Rows]:
+        up, down, lean = self.classes.parts(H)
+        within, own = H.dtype.type(self.within), self.classes.self_loops.astype(H.dtype)[:, None]
+        if self.self_loops:
+            return (
+                lambda b: within * (up(b) + own[b] * H[b]),
+                lambda b: within * (down(b) + own[b] * H[b]),
+                lambda b: within * lean(b),
+            )
+        if within == 1:  # the default costs nothing
+            return up, down, lean
+        return lambda b: within * up(b), lambda b: within * down(b), lambda b: within * lean(b)
 
     def quad_columns(self, H: np.ndarray) -> np.ndarray:
         """``within S_w(h) - between S_b(h)`` of every column h."""
