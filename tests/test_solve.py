@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from laminar import SemiNMF, updates
+from laminar import NMF, SemiNMF, base, updates
 from laminar.constraints import Free, NonNegative
 from laminar.data import wrap
 from laminar.problem import Chain, Problem
@@ -69,12 +69,26 @@ def test_extrapolation_gets_lower_in_as_many_sweeps(model):
     assert leaping < plain
 
 
-@pytest.mark.parametrize(("model", "steps"), [("nmf", 5), ("kl", 5), ("semi", 1)])
-def test_the_first_steps_do_not_leap(model, steps):
+@every_model
+@pytest.mark.parametrize("patience", [0, 5])
+def test_no_leap_before_patience_ends(model, patience):
     problem, start, rules = setting(model)
-    plain, leaping = (solve(problem, start, rules, max_iter=8, tol=0, extrapolate=e).history for e in (False, True))
-    assert leaping[:steps] == plain[:steps]
-    assert leaping[steps] != plain[steps]
+    keywords = {"max_iter": 8, "tol": 0, "patience": patience}
+    plain, leaping = (solve(problem, start, rules, extrapolate=e, **keywords).history for e in (False, True))
+    first = max(patience, 1)  # there is no step to prolong before the second
+    assert leaping[:first] == plain[:first]
+    assert leaping[first] != plain[first]
+
+
+@pytest.mark.parametrize(
+    ("model", "init", "patience"),
+    [(NMF, "random", 5), (NMF, (np.ones((6, 2)), np.ones((2, 4))), 5), (NMF, "nndsvd", 0), (SemiNMF, "random", 0)],
+)
+def test_random_starts_of_parts_wait_with_their_first_leap(model, init, patience, monkeypatch):
+    seen = []
+    monkeypatch.setattr(base, "solve", lambda *a, **k: seen.append(k["patience"]) or solve(*a, **k))
+    model(2, init=init, random_state=0).fit(np.random.default_rng(0).random((6, 4)))
+    assert seen == [patience]
 
 
 @every_model

@@ -9,15 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from . import threads
-from .constraints import Free
 from .problem import Problem
 from .updates import Update
 
 Callback = Callable[[int, float, float], object]
 _NO_LEAP = 1e-4
-# Sweeps before the first leap: the steps of a random start point nowhere, and leaps along them end in solutions of the
-# same objective whose clusters are harder to tell apart. A free factor knows no past, and there nothing was gained.
-_FIRST_STEPS = 5
 
 
 @dataclass
@@ -48,7 +44,7 @@ class State:
     history: list[float] = field(default_factory=list)
     n_iter: int = 0
     momentum: Momentum | None = None
-    steps: int = 0  # sweeps before the first leap
+    patience: int = 0  # sweeps before the first leap
     quiet: bool = False  # the last sweep hardly lowered the objective
     converged: bool = False
 
@@ -61,18 +57,18 @@ def solve(
     max_iter: int = 500,
     tol: float = 1e-5,
     extrapolate: bool = False,
+    patience: int = 0,
     evaluate_every: int = 1,
     callback: Callback | None = None,
 ) -> State:
     """Cycle over the factors until neither the objective nor the factors have anything left to gain.
 
     Converged means: a sweep lowered the objective by less than ``tol`` of itself, and the KKT residual (`terms`) is
-    below the square root of ``tol``. Both are free of scale. ``callback(iteration, objective, seconds)`` may return
-    True to stop.
+    below the square root of ``tol``. Both are free of scale. With ``extrapolate`` steps are prolonged, after the first
+    ``patience`` sweeps. ``callback(iteration, objective, seconds)`` may return True to stop.
     """
     began = time.perf_counter()
-    state = State(dict(factors), {}, dict(factors), momentum=Momentum() if extrapolate else None)
-    state.steps = 0 if any(isinstance(c, Free) for c in problem.constraints.values()) else _FIRST_STEPS
+    state = State(dict(factors), {}, dict(factors), momentum=Momentum() if extrapolate else None, patience=patience)
     del factors  # and with them the start, once it is left
     with threads.own_threads():
         while state.n_iter < max_iter and not state.converged:
@@ -111,7 +107,7 @@ def _sweep(problem: Problem, updates: Mapping[str, Update], state: State, evalua
 def _leap(state: State, name: str, new: np.ndarray, constraint) -> np.ndarray:
     """Go on a little in the direction of the last step; remember where the update itself had ended."""
     old, state.plain[name] = state.plain.get(name), new
-    if state.momentum is None or old is None or state.n_iter <= state.steps:
+    if state.momentum is None or old is None or state.n_iter <= state.patience:
         return new
     # The old result is overwritten unless it is part of the best pair: no third copy of a tall factor.
     out = np.empty_like(old) if old is state.best[name] else old
