@@ -24,7 +24,7 @@ class NMF(NonNegativeData, Factorizer):
     init : {"auto", "random", "kmeans", "nndsvd", "nndsvda", "nndsvdar"}, (H, Z), or fitted model, default="auto"
         Where to start. Arrays have shapes (n_samples, n_components) and (n_components, n_features).
     max_iter : int, default=500
-        Largest number of sweeps.
+        Largest number of sweeps. A few on a part of the samples, with which tall data begin, do not count.
     tol : float, default=1e-5
         Stop when a sweep lowers the objective by less than this part of it and the KKT residual is below its root.
         0 runs all of ``max_iter``.

@@ -25,7 +25,7 @@ class SemiNMF(Factorizer):
         space, as for all non-negative data, and "kmeans" for the published rule. Of arrays, Z may be None: the best
         components for H are then taken.
     max_iter : int, default=500
-        Largest number of sweeps.
+        Largest number of sweeps. A few on a part of the samples, with which tall data begin, do not count.
     tol : float, default=1e-5
         Stop when a sweep lowers the objective by less than this part of it and the KKT residual is below its root.
         0 runs all of ``max_iter``.
