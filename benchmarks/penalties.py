@@ -122,7 +122,7 @@ def labels_against_edges() -> Iterator[Row]:
         pairs = []
         for _ in range(3):
             theirs, _ = seconds(lambda edges=edges: opponents.published_wsf(X, H, edges, 1.0, 2))
-            pairs.append((theirs / 2, fitted(WSF(k, rule="published", max_iter=5), X, y, (H, None))))
+            pairs.append((theirs / 2, fitted(WSF(k, rule="published", max_iter=SWEEPS), X, y, (H, None))))
         note = f"ours {1e3 * np.median([ours for _, ours in pairs]):.3g} ms"
         ratio = float(np.median([theirs / ours for theirs, ours in pairs]))
         yield Row(work, f"published, {many} in a scipy matrix", ratio, target, note)

@@ -11,9 +11,9 @@ from .problem import Chain, Problem
 from .solve import solve
 from .updates import Update
 
-_PER_COMPONENT, _AT_LEAST = 20, 1024  # samples that components are learned from
+_PER_COMPONENT, _AT_LEAST = 16, 1024  # samples that components are learned from
 _WORTH = 8  # times as many samples there must be
-_SWEEPS = 8
+_SWEEPS = 5
 
 
 def head_start(

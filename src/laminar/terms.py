@@ -28,7 +28,8 @@ class Pull:
     up, down : callable or None
         Non-negative, as functions of a slice of rows; None is zero.
     lean : callable or None
-        ``stiffness * F - (up - down)``, of rows too, which an operator often knows by itself; None without a stiffness.
+        ``stiffness * F - (up - down)``, of rows too, which an operator often knows by itself: a new array every time.
+        None without a stiffness.
     stiffness : ndarray of shape (n,) or None
         Of the rows; None for a linear penalty.
     columns : ndarray of shape (k,)
@@ -108,7 +109,8 @@ class Quad:
         if pull.stiffness is None:
             return B - pull.grad(b), None, None
         # B + ridge * f - grad, with few arrays in between: a sweep is hardly longer than this.
-        lean = pull.lean(b) * pull.columns
+        lean = pull.lean(b)
+        lean *= pull.columns
         lean += B
         return lean, pull.stiffness[b], pull.columns
 
