@@ -148,6 +148,16 @@ def test_readouts_of_one_model(model):
         assert np.array_equal(raw.training_codes(j), raw.layers_[j].representation)
 
 
+def test_readout_of_a_call(model):
+    raw = model.transform(X[:20], readout="raw")
+    assert (raw >= 0).all()
+    np.testing.assert_array_equal(raw, fit(readout="raw").transform(X[:20]))
+    white = model.transform(X[:20], readout="whitened")
+    np.testing.assert_allclose(np.linalg.norm(white, axis=1), 1)
+    with pytest.raises(ValueError, match="readout"):
+        model.transform(X[:20], readout="dense")
+
+
 def test_codes_are_semi_nmf_codes_of_the_weighed_bands(model):
     layer = model.layers_[0]
     features = layer.representation @ layer.weights  # what the codes stand for

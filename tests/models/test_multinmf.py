@@ -341,3 +341,12 @@ def test_bad_new_views():
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+def test_readouts():
+    model = fit(max_iter=3)
+    raw, white, near = (model.transform(VIEWS, readout=name) for name in ("raw", "whitened", "isometric"))
+    np.testing.assert_array_equal(raw, model.transform(VIEWS))
+    np.testing.assert_allclose(np.linalg.norm(white, axis=1), 1)
+    distance = np.linalg.norm((raw[0] - raw[1]) @ model.components_)
+    assert np.linalg.norm(near[0] - near[1]) == pytest.approx(distance)

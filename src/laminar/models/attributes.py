@@ -53,9 +53,9 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     invariance : float in [0, 1], default=0.5
         Share of the differences between the class means of the *other* attributes that a layer does without. At 1 their
         means are equal: use it where attributes are independent of each other, 0 where one is part of another.
-    readout : {"isometric", "raw"}, default="isometric"
+    readout : {"isometric", "raw", "whitened"}, default="isometric"
         What `transform` returns: the codes in the scaling that keeps the distances of the weighed bands, for
-        classifiers, of any sign; or the non-negative codes themselves.
+        classifiers, of any sign; the non-negative codes themselves; or their basis-free form, for clusters.
     sweeps : int, default=1
         Of coordinate descent on the codes. 0 gives the sparsest codes; with more they explain more of the bands.
     max_steps : int, default=50
@@ -109,7 +109,7 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         "power": [Interval(Real, 0, None, closed="left")],
         "ridges": ["array-like"],
         "invariance": [Interval(Real, 0, 1, closed="both")],
-        "readout": [StrOptions({"isometric", "raw"})],
+        "readout": [StrOptions({"isometric", "raw", "whitened"})],
         "sweeps": [Interval(Integral, 0, None, closed="left")],
         "max_steps": [Interval(Integral, 0, None, closed="left")],
         "random_state": ["random_state"],
@@ -220,7 +220,7 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     # ---- using ---------------------------------------------------------------------------------------------------
 
-    def transform(self, X, attribute: Hashable = None) -> np.ndarray:
+    def transform(self, X, attribute: Hashable = None, *, readout: str | None = None) -> np.ndarray:
         """Code samples, seen before or not, by their nearest training samples.
 
         Parameters
@@ -229,11 +229,13 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             Samples.
         attribute : str, int or None, default=None
             Which layer: a name from ``attributes_``, "rest", or a position in ``layers_``. None means the first.
+        readout : {"isometric", "raw", "whitened"} or None, default=None
+            How the codes are looked at; None means as the model's parameter says.
 
         Returns
         -------
         H : ndarray of shape (n_samples, n_components)
-            Codes in the units of X, as ``readout`` says.
+            Codes in the units of X, unless whitened.
         """
         check_is_fitted(self)
         i = self._position(attribute)
@@ -241,7 +243,7 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         with threads.own_threads():
             bands = self._bank.extend(X, self._maps[i])
             H = self._coders[i].code(sum(bands[b] @ A.astype(X.dtype) for b, A in self._maps[i].items()))
-        return self._read(i, H * X.dtype.type(self._bank.scale))
+        return self._read(i, H * X.dtype.type(self._bank.scale), readout)
 
     def training_codes(self, attribute: Hashable = None) -> np.ndarray:
         """Codes the training samples have in the fit, where all of them shaped each other.
@@ -260,9 +262,9 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         i = self._position(attribute)
         return self._read(i, self.layers_[i].representation)
 
-    def _read(self, i: int, H: np.ndarray) -> np.ndarray:
+    def _read(self, i: int, H: np.ndarray, readout: str | None = None) -> np.ndarray:
         # Distances are those of the bands, not of the input.
-        return reader(self.readout, replace(self.layers_[i], components=self.layers_[i].weights))(H)
+        return reader(readout or self.readout, replace(self.layers_[i], components=self.layers_[i].weights))(H)
 
     def _position(self, attribute: Hashable) -> int:
         """Where in ``layers_`` a layer is."""

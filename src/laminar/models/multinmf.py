@@ -17,7 +17,7 @@ from ..callbacks import CallbackSupportMixin, hooks, with_callbacks
 from ..data import wrap
 from ..init import STARTS
 from ..pulled import RULES, View, chain, consensus, joint_codes, objective
-from ..readout import Clusters
+from ..readout import Clusters, reader
 from ..solve import Callback
 from ..view_coding import ViewCoder
 from ..views import Views
@@ -256,7 +256,7 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
 
     # ---- what a fitted model is used for -------------------------------------------------------------------------
 
-    def transform(self, X, *, observed=None) -> np.ndarray:
+    def transform(self, X, *, observed=None, readout: str = "raw") -> np.ndarray:
         """Code samples by the views they have: the best codes for the components, and their consensus.
 
         Parameters
@@ -265,13 +265,16 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
             Views, as for `fit`; new samples may lack some. A view may be left out of a dict, or be None in a list.
         observed : array-like of bool of shape (n_samples, n_views), default=None
             Which sample has which view, in addition to what None and NaN say.
+        readout : {"raw", "whitened", "isometric"}, default="raw"
+            How the codes are looked at (`readout`).
 
         Returns
         -------
         H : ndarray of shape (n_samples, n_components)
             The consensus of each sample.
         """
-        return self._coded(X, observed)[2]
+        check_is_fitted(self)
+        return reader(readout, self.layers_[0])(self._coded(X, observed)[2])
 
     def score(self, X, y=None) -> float:
         """Share of the views the model explains, each brought to the scale of `fit`: 1 is a perfect fit.
