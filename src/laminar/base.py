@@ -226,7 +226,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         clusters are harder to tell apart. A free factor knows no past: there, nothing was gained by waiting.
         """
         informed = isinstance(self.init, str) and self.init != "random"
-        return 0 if informed or isinstance(self._constraints["Z"], Free) else 5
+        return 0 if informed or any(isinstance(c, Free) for c in self._constraints.values()) else 5
 
     @property
     def _solver(self) -> str:
