@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from laminar import NMF, SemiNMF, coarse
+from laminar import NMF, SemiNMF, base, coarse
 from laminar.data import wrap
+from laminar.init import best_components
+from laminar.problem import Chain, Problem
 
 N, P, K = 9000, 30, 6
 
@@ -64,3 +66,36 @@ def test_published_rules_and_small_problems_begin_where_they_are_told(X, monkeyp
     NMF(K, init="random", random_state=0).fit(X[:2000])
     with pytest.raises(AssertionError, match="head start"):
         NMF(K, init=start()).fit(X)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_components_of_good_codes_are_found_on_few_samples(X, monkeypatch):
+    good = SemiNMF(K, random_state=0).fit(X)
+    seen = []
+    monkeypatch.setattr(
+        "laminar.base.best_components", lambda data, *rest: seen.append(data.shape) or best_components(data, *rest)
+    )
+    again = SemiNMF(K, init=(good.transform(X), None), max_iter=1).fit(X)
+    assert seen == [(-(-N // (N // 1024)), P)]
+    assert again.objective_history_[0] <= good.objective_history_[-1] * 1.01
+
+
+def test_head_starts_leave_no_trace_in_the_rules_of_the_fit(X, monkeypatch):
+    seen = []
+    whole, few = base.solve, coarse.solve
+    monkeypatch.setattr(base, "solve", lambda p, f, rules, **kw: seen.append(rules) or whole(p, f, rules, **kw))
+    monkeypatch.setattr(coarse, "solve", lambda p, f, rules, **kw: seen.append(rules) or few(p, f, rules, **kw))
+    SemiNMF(K, init=start(), max_iter=200).fit(X)
+    assert seen[0]["H"] is not seen[1]["H"]
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_codes_far_from_home_do_not_hide_what_components_are_worth(seed):
+    rng = np.random.default_rng(seed)
+    n, p, k = 11520, 100, 64
+    H, Z = (rng.gamma(1.0, size=shape) * (rng.random(shape) < 0.3) for shape in ((n, k), (k, p)))
+    X = H @ Z
+    data = wrap(X + 0.2 * X.mean() * rng.random((n, p)))
+    problem, codes = Problem(Chain(data), SemiNMF._constraints), rng.random((n, k))
+    factors = {"H": codes, "Z": best_components(*coarse.thinned(data, codes))}
+    assert coarse.head_start(problem, factors, SemiNMF(k)._updates(problem))["Z"] is not factors["Z"]

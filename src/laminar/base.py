@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import threads, updates
 from .callbacks import CallbackSupportMixin, hooks, with_callbacks
-from .coarse import head_start
+from .coarse import head_start, thinned
 from .coding import Coder
 from .constraints import Free, NonNegative
 from .data import Matrix
@@ -169,12 +169,11 @@ class Factorizer(CallbackSupportMixin, Coder):
             unit = self._unit(data)
             penalty = self._penalty(X, data, y, groups)
             problem = Problem(self._chain(data), self._limits(penalty), penalty)
-            rules = self._updates(problem)
             state = solve(
                 problem,
                 # Nobody else holds the start: a tall one can go after the first sweep.
-                self._settled(self._ahead(self._start(samples), problem, rules), problem),
-                rules,
+                self._settled(self._ahead(self._start(samples), problem), problem),
+                self._updates(problem),
                 max_iter=self.max_iter,
                 tol=self.tol,
                 extrapolate=self.rule == "fast",
@@ -214,9 +213,11 @@ class Factorizer(CallbackSupportMixin, Coder):
             )
         return data.scale**2
 
-    def _ahead(self, factors: dict[str, np.ndarray], problem: Problem, rules: dict) -> dict[str, np.ndarray]:
+    def _ahead(self, factors: dict[str, np.ndarray], problem: Problem) -> dict[str, np.ndarray]:
         """The start of a tall problem, improved on few of its samples; published rules begin where they are told."""
-        return factors if self.rule == "published" else head_start(problem, factors, rules)
+        if self.rule == "published":
+            return factors
+        return head_start(problem, factors, self._updates(problem), patience=self._patience)
 
     @property
     def _patience(self) -> int:
@@ -286,7 +287,8 @@ class Factorizer(CallbackSupportMixin, Coder):
             raise ValueError("init: H must be given; Z may be None, the best components for H are then taken.")
         H = samples.join(pair["H"])
         if "Z" not in pair:
-            return H, best_components(data, H, self._constraints["Z"])
+            learned_from = (data, H) if self.rule == "published" else thinned(data, H)
+            return H, best_components(*learned_from, self._constraints["Z"])
         # The scale of X is carried by the components here and by the codes in the fitted model.
         return H, pair["Z"].T / data.scale
 

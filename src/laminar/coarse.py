@@ -7,17 +7,25 @@ from dataclasses import replace
 
 import numpy as np
 
+from .data import Matrix
 from .problem import Chain, Problem
 from .solve import solve
 from .updates import Update
 
-_PER_COMPONENT, _AT_LEAST = 16, 1024  # samples that components are learned from
+_PER_COMPONENT, _AT_LEAST = 20, 1024  # samples that components are learned from
 _WORTH = 8  # times as many samples there must be
 _SWEEPS = 5
+_CODING = 4  # updates of the codes that components are judged by
+
+
+def thinned(data: Matrix, H: np.ndarray) -> tuple[Matrix, np.ndarray]:
+    """As few of the samples and their codes as components can be learned from; all of them where that is not tall."""
+    step = _step(H)
+    return (data, H) if step < _WORTH else (data.every(step), H[::step])
 
 
 def head_start(
-    problem: Problem, factors: dict[str, np.ndarray], updates: Mapping[str, Update]
+    problem: Problem, factors: dict[str, np.ndarray], updates: Mapping[str, Update], *, patience: int = 0
 ) -> dict[str, np.ndarray]:
     """The factors with components learned on every m-th sample, where that serves the samples in between.
 
@@ -25,21 +33,29 @@ def head_start(
     """
     chain = problem.chain
     plain = type(chain) is Chain and chain.loss == "frobenius" and problem.penalty is None
-    n, k = factors["H"].shape
-    step = n // max(_PER_COMPONENT * k, _AT_LEAST)
+    step = _step(factors["H"])
     if not plain or step < _WORTH:
         return factors
     few, Z = _every(problem, step, 0), factors["Z"]
-    learned = solve(
-        few, {"H": factors["H"][::step].copy(), "Z": Z}, updates, max_iter=_SWEEPS, tol=1e-2, extrapolate=True
-    ).best["Z"]
-    between, H = _every(problem, step, step // 2), factors["H"][step // 2 :: step]
+    start = {"H": factors["H"][::step].copy(), "Z": Z}
+    learned = solve(few, start, updates, max_iter=_SWEEPS, tol=1e-2, extrapolate=True, patience=patience).best["Z"]
+    between = _every(problem, 4 * step, step // 2)
+    codes = factors["H"][step // 2 :: 4 * step]
 
     def error(Z: np.ndarray) -> float:
-        term = between.term("H", {"H": H, "Z": Z})
-        return term.value(updates["H"](H, term, problem.constraints["H"]))
+        # Codes that were made for other components need more than one update to show what these are worth.
+        term, H = between.term("H", {"H": codes, "Z": Z}), codes
+        for _ in range(_CODING):
+            H = updates["H"](H, term, problem.constraints["H"])
+        return term.value(H)
 
     return {**factors, "Z": learned} if error(learned) < error(Z) else factors
+
+
+def _step(H: np.ndarray) -> int:
+    """How many samples there are for each that is needed."""
+    n, k = H.shape
+    return n // max(_PER_COMPONENT * k, _AT_LEAST)
 
 
 def _every(problem: Problem, step: int, first: int) -> Problem:

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from . import threads
-from .data import Matrix, Rows, collect
+from .data import Matrix, Rows
 
 
 @dataclass(frozen=True)
@@ -93,9 +93,19 @@ class Quad:
         return cls(data.times(other), gram, data.blocks(k), data.sqnorm, data.entries_per_row)
 
     def materialized(self, shape: tuple[int, int], dtype) -> Quad:
-        """The same term with B held as one array: for a small factor whose value is asked for as well."""
-        B = collect(self.linear, self.blocks, shape, dtype)
-        return replace(self, linear=B.__getitem__)
+        """The same term with B kept: for a small factor whose value is asked for as well.
+
+        Each block is made by whoever asks for it first, mostly an update: one round of the threads less.
+        """
+        B, known = np.empty(shape, dtype), set()
+
+        def rows(b: slice) -> np.ndarray:
+            if (b.start, b.stop) not in known:
+                B[b] = self.linear(b)
+                known.add((b.start, b.stop))
+            return B[b]
+
+        return replace(self, linear=rows)
 
     def at(self, F: np.ndarray) -> Quad:
         """The same term where F stands; gradients and updates are taken there."""
