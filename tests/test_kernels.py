@@ -208,20 +208,3 @@ def test_tied_hals(k, dtype):
     assert (F[4] == 0).all()
     if k > 1:
         assert_array_equal(np.delete(F, 4, 0)[:, k // 2], np.delete(before, 4, 0)[:, k // 2])
-
-
-# ---- class sums --------------------------------------------------------------------------------------------------
-
-
-@both_floats
-@pytest.mark.parametrize("codes", [[0, 2, -1, 2, 0, 1], [-1] * 6, [5, 5, -1, 0, 0, 0]], ids=str)
-def test_class_sums(codes, dtype):
-    H = np.random.default_rng(0).normal(size=(6, 3)).astype(dtype)
-    codes = np.array(codes)
-    sums = kernels.class_sums(codes, H)
-    assert sums.dtype == np.float64
-    close(sums, plain.class_sums(codes, H.astype(float)), dtype)
-
-
-def test_class_sums_of_nobody():
-    assert_array_equal(kernels.class_sums(np.zeros(0, int), np.zeros((0, 3))), np.zeros((1, 3)))

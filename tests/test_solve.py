@@ -217,3 +217,14 @@ def test_a_fit_at_the_end_of_its_precision_stops():
     model = SemiNMF(3, random_state=0).fit(X)
     assert model.converged_
     assert model.n_iter_ < 200
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", range(3))
+def test_single_precision_does_not_climb_on_its_own_noise(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.random((40, 4)) @ rng.random((4, 30)) + 0.1 * rng.random((40, 30))
+    history = NMF(4, solver="mu", init="random", random_state=0, tol=0, max_iter=400).fit(X.astype(np.float32))
+    history = history.objective_history_
+    noise = 8 * np.finfo(np.float32).eps * np.square(X).sum()
+    assert (history <= np.minimum.accumulate(history) + 1.01 * noise).all()

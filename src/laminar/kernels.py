@@ -1,4 +1,4 @@
-"""Compiled loops on plain arrays: the only place where Laminar is not numpy.
+"""Compiled loops on plain arrays: with `passes` the only place where Laminar is not numpy.
 
 Every kernel is serial and releases the GIL; `threads.each` runs it on blocks of rows. `tests/reference/kernels.py`
 holds the plain numpy twin of each. Rows are samples (or features: see `terms.Quad`), and all arrays are C-ordered.
@@ -10,10 +10,10 @@ import numpy as np
 from numba import njit
 
 # numpy's error model: a test for zero before every division would keep loops from being vectorised.
-_compile = njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
+compiled = njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
 
 
-@_compile
+@compiled
 def padded(G):
     """Grow a Gram to a multiple of four; the added components never leave zero.
 
@@ -27,7 +27,7 @@ def padded(G):
     return P
 
 
-@_compile
+@compiled
 def _sweep(Ht, Bt, G, step, ridge, g, m):
     """One exact pass of coordinate descent over all components of a tile; returns sum G_aa (dh)^2.
 
@@ -76,7 +76,7 @@ def _sweep(Ht, Bt, G, step, ridge, g, m):
     return change
 
 
-@_compile
+@compiled
 def _steps(P, ridge, step, m):
     """One over the curvature of every coordinate; zero where there is none, or too little to divide by."""
     one, zero = P.dtype.type(1), P.dtype.type(0)  # a plain 1 would make the division one of doubles
@@ -86,14 +86,14 @@ def _steps(P, ridge, step, m):
             step[a, t] = one / curvature if curvature > np.finfo(P.dtype).tiny else zero
 
 
-@_compile
+@compiled
 def _even_tile(n, most):
     """Rows of a tile: at most so many, a multiple of 16, and about as many in the last one."""
     count = max(1, -(-n // most))
     return max(1, -(-n // (16 * count))) * 16
 
 
-@_compile
+@compiled
 def hals(H, B, G, max_sweeps, shrink, rows=None, columns=None):
     """Lower ``1/2 <H G, H> - <B, H>`` over ``H >= 0`` in place, by coordinate descent on cache-sized tiles of rows.
 
@@ -131,18 +131,7 @@ def hals(H, B, G, max_sweeps, shrink, rows=None, columns=None):
                 H[start + t, a] = Ht[a, t]
 
 
-@_compile
-def class_sums(codes, H):
-    """Sum the rows of H that share a code, in double precision; row -1 of the result, of unknown codes, stays zero."""
-    sums = np.zeros((codes.max() + 2 if len(codes) else 1, H.shape[1]))
-    for i in range(len(codes)):
-        if codes[i] >= 0:
-            for a in range(H.shape[1]):
-                sums[codes[i], a] += H[i, a]
-    return sums
-
-
-@_compile
+@compiled
 def tied_hals(F, gradient, K, G, sweeps):
     """Lower ``1/2 <K D G, D> + <gradient, D>`` over moves D that keep ``F + D >= 0``, by coordinate descent.
 
@@ -169,7 +158,7 @@ def tied_hals(F, gradient, K, G, sweeps):
     return moved
 
 
-@_compile
+@compiled
 def _solve_passive(G, b, passive, L, x):
     """Solve G_PP x_P = b_P by Cholesky; components that depend on earlier ones leave P (then returns False)."""
     k = b.shape[0]
@@ -206,7 +195,7 @@ def _solve_passive(G, b, passive, L, x):
     return independent
 
 
-@_compile
+@compiled
 def _value(G, b, x):
     v = 0.0
     for i in range(b.shape[0]):
@@ -218,7 +207,7 @@ def _value(G, b, x):
     return v
 
 
-@_compile
+@compiled
 def _flip(G, b, x, passive, tol, wrong):
     """Mark the components on the wrong side of their bound; returns how many there are."""
     count = 0
@@ -234,7 +223,7 @@ def _flip(G, b, x, passive, tol, wrong):
     return count
 
 
-@_compile
+@compiled
 def _enter(G, b, passive, tol, L, x, barred):
     """Lawson and Hanson's active set, from zero: components enter one at a time, so that every step goes down."""
     k = b.shape[0]
@@ -271,7 +260,7 @@ def _enter(G, b, passive, tol, L, x, barred):
     x[:] = h
 
 
-@_compile
+@compiled
 def nnls(H, B, G):
     """Solve ``min_{h >= 0} 1/2 h G h - b h`` exactly for each row, in place, from the support H already has.
 
@@ -314,7 +303,7 @@ def nnls(H, B, G):
                 H[i, j] = x[j]
 
 
-@_compile
+@compiled
 def sparse_times(indptr, indices, data, R, out, start, scale):
     """out[i] = scale * sum_j x_ij R[j] for the compressed rows start .. start + len(out)."""
     for i in range(out.shape[0]):
@@ -326,7 +315,7 @@ def sparse_times(indptr, indices, data, R, out, start, scale):
                 out[i, a] += x * R[j, a]
 
 
-@_compile
+@compiled
 def _gather(indices, M, begin, m, tile):
     """Copy the rows of M that a compressed row touches into a tile padded with zeros."""
     for t in range(m):
@@ -335,7 +324,7 @@ def _gather(indices, M, begin, m, tile):
             tile[t, a] = M[j, a]
 
 
-@_compile
+@compiled
 def _longest(indptr, start, n):
     longest = 1
     for i in range(start, start + n):
@@ -343,7 +332,7 @@ def _longest(indptr, start, n):
     return longest
 
 
-@_compile
+@compiled
 def _dot(f, row):
     y = f[0] * row[0]
     for a in range(1, f.shape[0]):
@@ -351,7 +340,7 @@ def _dot(f, row):
     return y
 
 
-@_compile
+@compiled
 def kl_times(indptr, indices, data, F, M, out, start, scale, floor):
     """out[i] = sum_j x_ij / y_ij M[j], y = F M^T on the pattern; F and out hold the compressed rows from start on."""
     n, k = F.shape
@@ -372,7 +361,7 @@ def kl_times(indptr, indices, data, F, M, out, start, scale, floor):
             out[i, a] = o[a]
 
 
-@_compile
+@compiled
 def kl_value(indptr, indices, data, F, M, start, scale, floor):
     """Sum of x log(x / y) over the stored entries of the compressed rows start .. start + len(F)."""
     total = 0.0

@@ -34,7 +34,7 @@ class Chain:
         fit = Quad.fit(data, other)
         # The right factor's term also gives the objective, so its linear part is kept; the left one's is as tall
         # as the data and lives one block at a time.
-        return fit if is_left else fit.materialized(F[name].shape, F[name].dtype)
+        return fit if is_left else fit.remembered(F[name].shape, F[name].dtype)
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ class State:
     plain: dict[str, np.ndarray]  # the last results of the updates, before any leap
     best: dict[str, np.ndarray]  # the pair the last entry of the history was computed on
     history: list[float] = field(default_factory=list)
+    lowest: float = np.inf  # of the history
     n_iter: int = 0
     momentum: Momentum | None = None
     patience: int = 0  # sweeps before the first leap
@@ -132,12 +133,13 @@ def _leap(state: State, name: str, new: np.ndarray, constraint) -> np.ndarray:
 def _accept(problem: Problem, state: State, value: float, trial: dict) -> bool:
     """Keep a sweep that did not raise the objective; else go back to the best pair and leap less."""
     if state.momentum is not None and state.history:
-        if not value <= state.history[-1] + problem.noise:  # a leap so far that the value is NaN counts as well
+        # Measured from the lowest: from the last, noise would climb a step every sweep. A leap to NaN counts as well.
+        if not value <= state.lowest + problem.noise:
             state.factors, state.plain = dict(state.best), {}
             state.momentum.shrink()
             return False
         state.momentum.grow()
-    state.best = trial
+    state.best, state.lowest = trial, min(value, state.lowest)
     return True
 
 

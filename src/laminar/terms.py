@@ -12,8 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from . import threads
-from .data import Matrix, Rows
+from . import passes, threads
+from .data import Matrix, Rows, collect
 
 
 @dataclass(frozen=True)
@@ -93,9 +93,13 @@ class Quad:
         return cls(data.times(other), gram, data.blocks(k), data.sqnorm, data.entries_per_row)
 
     def materialized(self, shape: tuple[int, int], dtype) -> Quad:
-        """The same term with B kept: for a small factor whose value is asked for as well.
+        """The same term with B held as one array: for a small factor that is looked at more than once."""
+        B = collect(self.linear, self.blocks, shape, dtype)
+        return replace(self, linear=B.__getitem__)
 
-        Each block is made by whoever asks for it first, mostly an update: one round of the threads less.
+    def remembered(self, shape: tuple[int, int], dtype) -> Quad:
+        """The same, each block made by whoever asks for it first: one round of the threads less, if all ask for these
+        blocks, as updates of rows do.
         """
         B, known = np.empty(shape, dtype), set()
 
@@ -142,11 +146,8 @@ class Quad:
 
     def split(self, b: slice, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The gradient as a difference of two non-negative parts (methods.md 1.2: the *Gram* is split)."""
-        B, G = self.linear(b), self.gram
-        plus, minus = f @ np.maximum(G, 0), f @ np.maximum(-G, 0)
-        plus -= np.minimum(B, 0)
-        minus += np.maximum(B, 0)
-        return _with_pull(self.here, b, plus, minus)
+        both = f @ np.hstack([np.maximum(self.gram, 0), np.maximum(-self.gram, 0)])
+        return _with_pull(self.here, b, *passes.by_sign(both, self.linear(b)))
 
     def residual(self, F: np.ndarray, constraint) -> float:
         """Length of the steps coordinate descent would still take, relative to the data: 0 at a KKT point."""
@@ -232,10 +233,16 @@ def _with_pull(pull: Pull | None, b: slice, plus: np.ndarray, minus: np.ndarray)
     """Add the two parts of a penalty to those of a fit, in their place where they are arrays of their own."""
     if pull is None:
         return plus, minus
-    plus = np.add(plus, pull.up(b) * pull.columns, out=plus if plus.ndim == 2 else None)
-    if pull.down is not None:
-        minus += pull.down(b) * pull.columns
-    return plus, minus
+    plus = _plus_columns(plus, pull.up(b), pull.columns)
+    return plus, minus if pull.down is None else _plus_columns(minus, pull.down(b), pull.columns)
+
+
+def _plus_columns(part: np.ndarray, more: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """``part + more * columns``, in the place of part where it is as large as the sum."""
+    if part.shape != more.shape:
+        return part + more * columns
+    passes.add_columns(part, more, columns)
+    return part
 
 
 def gram_of(F: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, lapack
 from scipy.sparse.linalg import LinearOperator, cg
 
-from . import kernels, threads
+from . import kernels, passes, threads
 from .constraints import Free, NonNegative
 from .data import collect
 from .penalties import Entropic
@@ -126,11 +126,7 @@ def multiplicative(F: np.ndarray, term: Quad | KL, constraint=_NONNEGATIVE, *, e
 
     def block(b: slice, f: np.ndarray) -> None:
         plus, minus = term.split(b, f)
-        plus = np.maximum(plus, _tiny(plus), out=plus if plus.ndim == 2 else None)
-        ratio = np.divide(minus, plus, out=minus)
-        if eta != 1:
-            ratio **= eta
-        f *= ratio
+        passes.multiply(f, np.atleast_2d(plus), minus, f.dtype.type(eta))
 
     return constraint.settle(_by_rows(block, F, term))
 
@@ -174,11 +170,6 @@ def diffuse(F: np.ndarray, term: KL, constraint=_NONNEGATIVE, *, penalty: Entrop
 
     codes = threads.each(component, range(F.shape[1]))
     return np.maximum(np.stack(codes, axis=1), 0).astype(F.dtype)
-
-
-def _tiny(plus: np.ndarray) -> float:
-    """A floor for denominators, small against their mean."""
-    return max(1e-12 * float(plus.mean()), float(np.finfo(plus.dtype).tiny))
 
 
 def accelerated_gradient(

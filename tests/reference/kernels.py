@@ -54,9 +54,3 @@ def tied_hals(F, gradient, K, G, sweeps):
                     slope = (K[i] @ D @ G + gradient[i])[a]
                     D[i, a] = max(F[i, a] + D[i, a] - slope / (K[i, i] * G[a, a]), 0) - F[i, a]
     return F + D, G @ D.T
-
-
-def class_sums(codes, H):
-    sums = np.zeros((max(codes, default=-1) + 2, H.shape[1]))
-    np.add.at(sums, codes[codes >= 0], H[codes >= 0])
-    return sums

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .. import kernels, threads
+from .. import kernels, passes, threads
 from ..data import Rows
 from ..labels import Attribute
 
@@ -144,7 +144,7 @@ class ClassOperator(GraphOperator):
         flat = np.ascontiguousarray(H.reshape(len(H), -1))
         # Code -1, unknown, finds the row of zeros at the end.
         sums = np.zeros((len(self.class_weights) + 1, flat.shape[1]))
-        for part in threads.each(lambda b: kernels.class_sums(self.codes[b], flat[b]), rows):
+        for part in threads.each(lambda b: passes.class_sums(self.codes[b], flat[b]), rows):
             sums[: len(part) - 1] += part[:-1]
         return sums.reshape(-1, *H.shape[1:])
 
@@ -159,13 +159,13 @@ class ClassOperator(GraphOperator):
         H = _as_float(H)
         sums = _scale_rows(np.append(self.linked, 0), self._sums(H)).astype(H.dtype)
 
-        def down(b):
-            others = sums[self.codes[b]]
-            others -= _scale_rows(self.self_loops[b], H[b])
-            return np.maximum(others, 0, out=others)  # a sum less one of its terms: below zero is rounding
-
-        # The stiffness counts a sample among its class: what is left of it is the sum of all.
-        return lambda b: _scale_rows(self.degree[b], H[b]), down, lambda b: sums[self.codes[b]]
+        loops = self.self_loops.astype(H.dtype)
+        return (
+            lambda b: _scale_rows(self.degree[b], H[b]),
+            lambda b: passes.class_rest(self.codes[b], sums, loops[b], H[b]),
+            # The stiffness counts a sample among its class: what is left of it is the sum of all.
+            lambda b: sums[self.codes[b]],
+        )
 
     def quad_columns(self, H):
         H = _as_float(H)
