@@ -33,8 +33,8 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     The principal scores of the samples are split into *bands*: what samples share with their nearest neighbours and
     what they do not, over several graphs. The labelled samples tell how much each band says about an attribute
-    (leave-one-out accuracy of a ridge classifier), and the layer of the attribute codes the bands weighed by that.
-    Unlabelled samples shape the graphs.
+    (accuracy of a ridge classifier on half of them, trained on the other half), and the layer of the attribute codes
+    the bands weighed by that. Unlabelled samples shape the graphs.
 
     Parameters
     ----------
