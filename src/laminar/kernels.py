@@ -1,6 +1,6 @@
 """Compiled loops on plain arrays: with `passes` the only place where Laminar is not numpy.
 
-Every kernel is serial and releases the GIL; `threads.each` runs it on blocks of rows. `tests/reference/kernels.py`
+Every kernel is serial and releases the GIL; `threads.each` runs it on blocks of rows. `tests/reference`
 holds the plain numpy twin of each. Rows are samples (or features: see `terms.Quad`), and all arrays are C-ordered.
 """
 
