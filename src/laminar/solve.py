@@ -20,7 +20,7 @@ _NO_LEAP = 1e-4
 class Momentum:
     """How far to leap along the last step (Ang and Gillis): grows while it helps, shrinks when it does not."""
 
-    beta: float = 0.5
+    beta: float = 0.4
     ceiling: float = 1.0
 
     def grow(self) -> None:

@@ -42,7 +42,7 @@ def hals(F: np.ndarray, term: Quad, constraint=None) -> np.ndarray:
     term = term.at(F)
     if term.here is None or term.here.stiffness is None:
         return _descend(F, term, sweeps)
-    term = term.materialized(F.shape, F.dtype)
+    term = term.remembered(F.shape, F.dtype)
     F = _descend(F, term, 1)
     for _ in range(min(sweeps, 4) - 1):
         F = _descend(F, term.at(F), 1)
