@@ -20,7 +20,7 @@ _NO_LEAP = 1e-4
 class Momentum:
     """How far to leap along the last step (Ang and Gillis): grows while it helps, shrinks when it does not."""
 
-    beta: float = 0.4
+    beta: float = 0.5
     ceiling: float = 1.0
 
     def grow(self) -> None:
@@ -58,6 +58,7 @@ def solve(
     max_iter: int = 500,
     tol: float = 1e-5,
     extrapolate: bool = False,
+    leap: float = 0.5,
     patience: int = 0,
     evaluate_every: int = 1,
     callback: Callback | None = None,
@@ -65,11 +66,12 @@ def solve(
     """Cycle over the factors until neither the objective nor the factors have anything left to gain.
 
     Converged means: a sweep lowered the objective by less than ``tol`` of itself, and the KKT residual (`terms`) is
-    below the square root of ``tol``. Both are free of scale. With ``extrapolate`` steps are prolonged, after the first
-    ``patience`` sweeps. ``callback(iteration, objective, seconds)`` may return True to stop.
+    below the square root of ``tol``. Both are free of scale. With ``extrapolate`` steps are prolonged, at first by the
+    share ``leap`` of themselves, after the first ``patience`` sweeps. ``callback(iteration, objective, seconds)`` may
+    return True to stop.
     """
     began = time.perf_counter()
-    state = State(dict(factors), {}, dict(factors), momentum=Momentum() if extrapolate else None, patience=patience)
+    state = State(dict(factors), {}, dict(factors), momentum=Momentum(leap) if extrapolate else None, patience=patience)
     del factors  # and with them the start, once it is left
     with threads.own_threads():
         while state.n_iter < max_iter and not state.converged:
