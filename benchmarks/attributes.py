@@ -11,8 +11,8 @@ Protocol, the same for every method and every attribute of a set, over 5 paired 
    labelled in the attribute, and scored on all test samples. ``--ovo`` takes one class against another instead
    (libsvm, hinge): with two labels a class the two differ a lot on the same features.
 
-Pixels are in [0, 1]. Nothing is tuned here; the bands of `AttributeLayers` and their power were chosen on these sets,
-with other splits (seeds from 100 on), which flatters it.
+Pixels are in [0, 1]. Nothing is tuned here; the bands of `AttributeLayers`, their power and the way labels weigh them
+were chosen on these sets, with other splits (seeds from 100 on), which flatters it.
 """
 
 from __future__ import annotations

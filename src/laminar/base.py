@@ -177,7 +177,6 @@ class Factorizer(CallbackSupportMixin, Coder):
                 max_iter=self.max_iter,
                 tol=self.tol,
                 extrapolate=self.rule == "fast",
-                leap=self._leap,
                 patience=self._patience,
                 evaluate_every=10 if self.loss == "kl" else 1,
                 callback=lambda i, value, seconds: hook(i, value * unit + samples.rest, seconds),
@@ -228,16 +227,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         clusters are harder to tell apart. A free factor knows no past: there, nothing was gained by waiting.
         """
         informed = isinstance(self.init, str) and self.init != "random"
-        return 0 if informed or self._has_free else 5
-
-    @property
-    def _leap(self) -> float:
-        """How far the first leap goes. From 0.5 Semi-NMF on faces takes one in seven back; NMF gains nothing by 0.4."""
-        return 0.4 if self._has_free else 0.5
-
-    @property
-    def _has_free(self) -> bool:
-        return any(isinstance(c, Free) for c in self._constraints.values())
+        return 0 if informed or any(isinstance(c, Free) for c in self._constraints.values()) else 5
 
     @property
     def _solver(self) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from . import threads
+from .constraints import Free
 from .problem import Problem
 from .updates import Update
 
@@ -58,7 +59,6 @@ def solve(
     max_iter: int = 500,
     tol: float = 1e-5,
     extrapolate: bool = False,
-    leap: float = 0.5,
     patience: int = 0,
     evaluate_every: int = 1,
     callback: Callback | None = None,
@@ -66,12 +66,12 @@ def solve(
     """Cycle over the factors until neither the objective nor the factors have anything left to gain.
 
     Converged means: a sweep lowered the objective by less than ``tol`` of itself, and the KKT residual (`terms`) is
-    below the square root of ``tol``. Both are free of scale. With ``extrapolate`` steps are prolonged, at first by the
-    share ``leap`` of themselves, after the first ``patience`` sweeps. ``callback(iteration, objective, seconds)`` may
-    return True to stop.
+    below the square root of ``tol``. Both are free of scale. With ``extrapolate`` steps are prolonged, after the first
+    ``patience`` sweeps. ``callback(iteration, objective, seconds)`` may return True to stop.
     """
     began = time.perf_counter()
-    state = State(dict(factors), {}, dict(factors), momentum=Momentum(leap) if extrapolate else None, patience=patience)
+    momentum = _first_leap(problem) if extrapolate else None
+    state = State(dict(factors), {}, dict(factors), momentum=momentum, patience=patience)
     del factors  # and with them the start, once it is left
     with threads.own_threads():
         while state.n_iter < max_iter and not state.converged:
@@ -88,6 +88,11 @@ def solve(
             if callback is not None and callback(state.n_iter, value, time.perf_counter() - began):
                 break
     return state
+
+
+def _first_leap(problem: Problem) -> Momentum:
+    """Less far with a free factor: from 0.5 Semi-NMF on faces takes one in seven back; NMF gains nothing by 0.4."""
+    return Momentum(0.4 if any(isinstance(c, Free) for c in problem.constraints.values()) else 0.5)
 
 
 def _sweep(problem: Problem, updates: Mapping[str, Update], state: State, evaluate: bool) -> tuple[float, float, dict]:
