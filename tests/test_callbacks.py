@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from laminar import NMF, SemiNMF, callbacks
+from laminar import NMF, DeepSemiNMF, DeepWSF, MultiLayerNMF, MultiNMF, MultiViewDeepNMF, SemiNMF, callbacks
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 X = np.random.default_rng(0).gamma(1.0, size=(40, 10))
@@ -19,15 +19,59 @@ every_model = pytest.mark.parametrize("model", MODELS, ids=repr)
 
 
 @every_model
-def test_a_callback_hears_every_entry_of_the_history(model):
+def test_a_callback_hears_of_every_sweep(model):
     heard = []
     model = clone(model).set_params(callback=lambda *news: heard.append(news), max_iter=40, tol=0).fit(1e3 * X)
     iterations, objectives, seconds = zip(*heard, strict=True)
-    assert list(iterations) == sorted(set(iterations))
-    assert iterations[-1] <= model.n_iter_ == 40
-    np.testing.assert_allclose(objectives, model.objective_history_)
+    assert list(iterations) == list(range(1, 41))
+    assert model.n_iter_ == 40
+    assert list(dict.fromkeys(objectives)) == list(dict.fromkeys(model.objective_history_))
     assert all(np.diff(seconds) >= 0)
     assert seconds[0] > 0
+
+
+VIEWS = {"view_sizes": (6, 4), "random_state": 0}
+TIMED = [
+    *MODELS,
+    DeepSemiNMF((5, 3), random_state=0),
+    DeepSemiNMF((5, 3), graph=None, init="random", random_state=0),
+    DeepSemiNMF((5, 3), objective="coupled", random_state=0),
+    DeepSemiNMF((5, 3), rule="published", random_state=0),
+    DeepSemiNMF((5, 3), batch_size=10, random_state=0),
+    DeepSemiNMF((5, 3), activation="square", random_state=0),
+    DeepWSF((5, 3), random_state=0),
+    DeepWSF((5, 3), mode="paper", random_state=0),
+    MultiLayerNMF((5, 3), random_state=0),
+    MultiLayerNMF((5, 3), rule="published", random_state=0),
+    MultiNMF(3, **VIEWS),
+    MultiViewDeepNMF(4, weights="equal", **VIEWS),
+    MultiViewDeepNMF(4, weights="auto", **VIEWS),
+    MultiViewDeepNMF((5, 4), rule="published", **VIEWS),
+]
+
+
+@pytest.mark.filterwarnings("ignore:view .* of the weight")
+@pytest.mark.parametrize("model", TIMED, ids=repr)
+def test_seconds_count_from_the_start_of_the_fit(model):
+    seconds = []
+    clone(model).set_params(callback=lambda *news: seconds.append(news[2]), max_iter=12, tol=0).fit(
+        X, np.arange(40) % 3
+    )
+    assert len(seconds) > 1
+    assert seconds[0] > 0
+    assert (np.diff(seconds) >= 0).all()
+
+
+def test_time_before_the_first_iteration_counts(monkeypatch):
+    """Pre-training and pseudo-inverses are part of the fit."""
+    clock = SimpleNamespace(now=100.0)
+    monkeypatch.setattr(callbacks.time, "perf_counter", lambda: clock.now)
+    heard = []
+    with callbacks.hooks(SimpleNamespace(callback=lambda *news: heard.append(news), verbose=0), 5, X) as hook:
+        clock.now += 3.0
+        hook(1, 0.5, 0.0)
+        hook(2, 0.25)
+    assert heard == [(1, 0.5, 3.0), (2, 0.25, 3.0)]
 
 
 @every_model
@@ -121,4 +165,15 @@ def test_scikit_learn_callbacks(model):
     model.set_callbacks(recorder)
     model.fit(X)
     assert recorder.news
-    np.testing.assert_allclose([objective for _, objective in recorder.news], model.objective_history_)
+    assert set(model.objective_history_) <= {objective for _, objective in recorder.news}
+
+
+@every_model
+def test_scikit_learns_own_callbacks_work(model):
+    callback = pytest.importorskip("sklearn.callback", reason="this scikit-learn has no callbacks")
+    monitor = callback.ScoringMonitor(scoring=lambda model, X, y: {"share": model.score(X)})
+    model = clone(model).set_params(max_iter=5, tol=0)
+    model.set_callbacks(monitor, callback.ProgressBar())
+    model.fit(X, np.arange(len(X)) % 3)
+    (row,) = monitor.get_logs().data
+    assert row["share"] == pytest.approx(model.score(X))

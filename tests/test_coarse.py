@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from laminar import NMF, SemiNMF, base, coarse
+from laminar import NMF, MultiLayerNMF, SemiNMF, base, coarse
 from laminar.data import wrap
 from laminar.init import best_components
 from laminar.problem import Chain, Problem
@@ -47,6 +47,13 @@ def test_good_components_are_kept(model, X):
 def test_the_form_of_the_data_does_not_matter(form, X):
     first = NMF(K, init=start(), max_iter=2).fit(X).objective_history_
     np.testing.assert_allclose(NMF(K, init=start(), max_iter=2).fit(form(X)).objective_history_, first, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_layer_without_smoothing_is_nmf_on_tall_data_too(X):
+    parameters = {"init": "random", "max_iter": 3, "random_state": 0}
+    layer, nmf = MultiLayerNMF((K,), theta=0, **parameters).fit(X), NMF(K, **parameters).fit(X)
+    assert layer.reconstruction_err_ == pytest.approx(nmf.reconstruction_err_, rel=1e-9)
 
 
 @pytest.mark.parametrize("form", [np.ascontiguousarray, np.asfortranarray, sp.csr_array])

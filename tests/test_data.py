@@ -167,6 +167,44 @@ def test_products_stay_in_range_whatever_the_factor(layout, scale, size):
         assert_allclose(got, expected, rtol=2e-5, atol=2e-5 * size)
 
 
+@every_layout
+@pytest.mark.parametrize(("dtype", "power"), [(np.float32, 100), (np.float64, 100), (np.float64, 400)])
+def test_powers_of_two_change_no_digit(layout, dtype, power):
+    X = sample(dtype)
+    H, Z = factors(dtype)
+    near = wrap(layout(X))
+    for size in (2.0**power, 2.0**-power):
+        far = wrap(layout(X * dtype(size)))
+        assert (far.scale, far.sqnorm, far.total) == (near.scale * size, near.sqnorm, near.total)
+        for one, other, F, M in ((far, near, H, Z), (far.T, near.T, Z, H)):
+            assert_array_equal(one.product(M), other.product(M))
+            assert one.distance(F, M) == other.distance(F, M)
+            if isinstance(one, Dense):
+                assert_array_equal(one.gram(), other.gram())
+
+
+def test_windows_that_overlap():
+    rng = np.random.default_rng(0)
+    X = np.lib.stride_tricks.sliding_window_view(rng.random(N + P - 1), P)
+    for A in (X, X.T):
+        compare_products(wrap(A), A.copy())
+
+
+def test_odd_views_longer_and_wider_than_a_tile():
+    rng = np.random.default_rng(0)
+    for shape in ((5000, 90), (700, 1200)):
+        big = rng.random((shape[0], 2 * shape[1]))
+        for A in (big[:, ::2], big[:, ::2].T):
+            compare_products(wrap(A), A.copy())
+
+
+def compare_products(data, X):
+    rng = np.random.default_rng(1)
+    for view, U in ((data, X / X.max()), (data.T, X.T / X.max())):
+        R = rng.random((U.shape[1], K))
+        assert_allclose(view.product(R), U @ R, rtol=1e-12)
+
+
 @every_float
 def test_memory_maps(tmp_path, dtype):
     X = sample(dtype)

@@ -76,3 +76,13 @@ def test_too_many_samples(monkeypatch):
     monkeypatch.setattr(embedding, "LARGEST", 30)
     with pytest.raises(ValueError, match=r"kernel='rbf' takes .* at most 30 samples; X has 40. Use kernel=None"):
         Embedding("rbf", {}).fit(X)
+
+
+def test_sparse_entries_given_twice_are_their_sum():
+    X = np.array([[1.0, 2.0, 0.0], [0.0, 1.0, 3.0], [2.0, 0.0, 1.0]])
+    twice = sp.csr_array(
+        (np.r_[0.5, 0.5, 2, 1, 3, 2, 1], np.array([0, 0, 1, 1, 2, 0, 2]), np.array([0, 3, 5, 7])), shape=(3, 3)
+    )
+    one, other = (Embedding("rbf", {"gamma": 0.5}).fit(A) for A in (X, twice))
+    np.testing.assert_allclose(other @ other.T, one @ one.T)
+    assert twice.nnz == 7

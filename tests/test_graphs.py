@@ -126,12 +126,6 @@ def test_quad_is_half_the_sum_over_ordered_pairs(graph, W):
 
 
 @every_graph
-def test_norm_bound_holds_and_is_not_loose(graph, W):
-    norm = np.linalg.norm(laplacian(W), 2)
-    assert norm <= build(graph).norm_bound() * (1 + 1e-12) <= 2.5 * norm
-
-
-@every_graph
 @pytest.mark.parametrize("layout", ["C", "F"])
 def test_float32_stays_float32(graph, W, layout):
     operator = build(graph)
@@ -260,7 +254,6 @@ def test_no_known_label_is_an_empty_graph(weight):
     operator = Labels(weight).build(X, np.full(N, -1))
     assert not operator.dot(H).any()
     assert operator.quad(H) == 0
-    assert operator.norm_bound() == 0
     assert operator.tocsr().nnz == 0
 
 
@@ -273,14 +266,6 @@ def test_label_penalty_is_the_scatter_around_class_means():
 def test_label_null_space():
     constant = np.where(KNOWN, np.array([len(str(c)) + (c == "b") for c in Y]), rng.normal(size=N))
     assert np.allclose(build(Labels()).laplacian(constant), 0, atol=1e-12)
-
-
-def test_label_norm_is_the_largest_class():
-    largest = max(np.sum(c == Y) for c in "abc")
-    assert build(Labels()).norm_bound() == largest
-    assert np.linalg.norm(laplacian(1.0 * SAME), 2) == pytest.approx(largest)
-    assert build(Labels(normalize="class")).norm_bound() == pytest.approx(1)
-    assert Labels().build(np.zeros((3, 1)), [0, 1, 2]).norm_bound() == 0
 
 
 def test_large_class_in_float32_keeps_constants_free():
@@ -331,12 +316,10 @@ def test_chain_has_one_neighbour_at_its_ends():
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 30])
-def test_chain_norm_is_exact(n):
+def test_chain_eigenvalues_are_known(n):
     operator = Chain().build(np.zeros((n, 1)))
     eigenvalues = np.linalg.eigvalsh(laplacian(operator.tocsr().toarray()))
     assert np.allclose(eigenvalues, 4 * np.sin(np.pi * np.arange(n) / (2 * n)) ** 2, atol=1e-12)
-    assert operator.norm_bound() == pytest.approx(eigenvalues[-1])
-    assert operator.norm_bound() < 4
 
 
 def test_chain_laplacian_is_a_product_of_differences():
@@ -453,3 +436,13 @@ def test_bad_parameters(make, message):
 def test_arithmetic_with_other_things(make):
     with pytest.raises(TypeError):
         make()
+
+
+def test_a_precomputed_graph_is_not_touched():
+    # Out of order, and two entries in one place.
+    weights, columns, starts = np.array([1.0, 2.0, 3.0, 4.0, 1.0, 1.0]), np.array([2, 1, 1, 0, 0, 0]), [0, 3, 5, 6]
+    W = sp.csr_array((weights, columns, starts), shape=(3, 3))
+    before = W.data.copy(), W.indices.copy()
+    np.testing.assert_array_equal(Precomputed(W).build(np.zeros((3, 1))).degree, [6, 5, 1])
+    np.testing.assert_array_equal(W.data, before[0])
+    np.testing.assert_array_equal(W.indices, before[1])

@@ -256,3 +256,21 @@ def test_lp_reaches_the_optimum_with_many_components(dtype):
     H, Z = (F.astype(dtype) for F in STARTS["lp"](data, k, np.random.RandomState(0)))
     tail = np.sqrt((np.linalg.svd(X.astype(float), compute_uv=False)[k:] ** 2).sum())
     assert np.linalg.norm(X - H @ Z.T * data.scale) == pytest.approx(tail, rel=1e-3 if dtype == np.float32 else 1e-9)
+
+
+@pytest.mark.parametrize("seed", [0, 4, 12])
+def test_lp_start_does_not_live_on_rounding_errors(seed):
+    """Between blocks the singular vectors hold rounding errors, and millions of them make a positive vector too."""
+    rng = np.random.default_rng(seed)
+    X = block_diag(*[rng.poisson(1.0, size=(100, 60)) for _ in range(5)]).astype(np.float32)
+    H, Z = (F.astype(np.float32) for F in start("lp", sp.csr_matrix(X), 8, seed))
+    assert error(X, H, Z) == pytest.approx(tail(X.astype(float), 8), rel=1e-5)
+    assert np.linalg.cond(H) < 1e3
+
+
+def test_a_positive_combination_of_blocks_is_wide():
+    leak = 1e-7 * np.random.default_rng(0).uniform(size=(60, 3))
+    V = block_diag(*3 * [np.full((20, 1), 20**-0.5)]) + leak
+    V[:20, 0] += 1e-3  # the program may then choose its corner
+    x = init._positive_combination(V)
+    assert x.min() > 1e-2 * x.max()

@@ -195,3 +195,53 @@ def test_x_is_never_copied(model, order, dtype):
     assert used < wide.nbytes / 2
     used, _ = peak(lambda: model.score(wide[:1000]))
     assert used < wide.nbytes / 2
+
+
+LAYOUTS = {
+    "strided": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+    "strided F": lambda X: np.asfortranarray(np.repeat(X, 2, axis=0))[::2],
+    "rows backwards": lambda X: X[::-1],
+    "columns backwards": lambda X: X[:, ::-1],
+    "misaligned": lambda X: misaligned(X, None),
+    "windows": lambda X: np.lib.stride_tricks.sliding_window_view(X.ravel()[: sum(X.shape) - 1], X.shape[1]),
+}
+
+
+@pytest.mark.parametrize("model", [NMF(5), NMF(5, init="random"), SemiNMF(5)], ids=repr)
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+@pytest.mark.parametrize("shape", [(30_000, 150), (150, 30_000)])
+def test_views_that_blas_cannot_read_are_copied_in_tiles(model, layout, shape):
+    A = layout(np.random.default_rng(2).random(shape))
+    model = clone(model).set_params(max_iter=2, tol=0)
+    model.fit(A[:50])  # compile
+    for work in (lambda: model.fit(A), lambda: model.transform(A)):
+        used, _ = peak(work)
+        assert used < 0.4 * A.nbytes
+
+
+# -------------------------------------------------------------------------------------------------------- scale
+
+SOLVERS = [
+    NMF(5, solver="hals"),
+    NMF(5, solver="mu"),
+    NMF(5, solver="apg"),
+    NMF(5, loss="kl"),
+    SemiNMF(5),
+    SemiNMF(5, init="svd"),
+]
+
+
+@pytest.mark.parametrize("model", SOLVERS, ids=repr)
+@pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sp.csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_powers_of_two_change_no_digit(model, form, dtype):
+    rng = np.random.default_rng(0)
+    X = rng.gamma(1.0, size=(80, 5)) @ rng.gamma(1.0, size=(5, 30)) + 0.1 * rng.random((80, 30))
+    X = form(X.astype(dtype))
+    plain = clone(model).set_params(random_state=0, max_iter=40).fit(X)
+    for size in (dtype(2.0**100), dtype(2.0**-100)):
+        far = clone(plain).fit(X * size)
+        assert np.array_equal(far.components_, plain.components_)
+        # Codes of a divergence come close to zero, where numbers that small are subnormal.
+        codes, expected = far.transform(X * size), plain.transform(X) * size
+        np.testing.assert_allclose(codes, expected, rtol=0, atol=np.finfo(dtype).tiny)

@@ -141,3 +141,13 @@ def test_rough_vectors_of_too_few_dimensions():
 def test_the_first_rough_vector_of_non_negative_data_is_positive(seed):
     X = np.random.default_rng(0).random((60, 40)) + 0.5
     assert (rough_svd(wrap(X), 4, np.random.RandomState(seed))[0][:, 0] > 0).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_sample_far_larger_than_the_others_in_single_precision(seed):
+    """Squares of singular values 1e4 apart do not fit into one Gram of single precision."""
+    X = np.random.default_rng(seed).gamma(1.0, size=(200, 60)).astype(np.float32)
+    X[3] *= 1e4
+    U, s, V = truncated_svd(wrap(X), 6, rng())
+    left = np.linalg.norm(X.astype(float) - (U * s) @ V.T * X.max())
+    assert left == pytest.approx(np.linalg.norm(np.linalg.svd(X.astype(float), compute_uv=False)[6:]), rel=1e-5)

@@ -52,7 +52,7 @@ def test_noise_covers_the_rounding_of_the_objective(loss, dtype):
     X, F = X.astype(dtype), {name: factor.astype(dtype) for name, factor in F.items()}
     problem = Problem(Chain(wrap(X), loss=loss), SIGNS)
     exact = direct(X.astype(float), {name: factor.astype(float) for name, factor in F.items()}, loss)
-    assert abs(problem.value(F) - exact) <= problem.noise < 1e-5 * exact
+    assert abs(problem.value(F) - exact) <= problem.term("Z", F).noise(exact) < 1e-5 * exact
 
 
 def test_the_objective_is_free_of_scale():

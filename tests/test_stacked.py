@@ -46,6 +46,15 @@ def test_normalized_rows(form):
     np.testing.assert_allclose(view.product(DENSE[:5]), wished @ DENSE[:5], atol=1e-12)
 
 
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_float32_stays_float32(form):
+    view = Normalized(form(COUNTS.astype(np.float32)), np.arange(30) > 4)
+    R, L = np.ones((5, 2), np.float32), np.ones((30, 2), np.float32)
+    part = slice(0, 3)
+    arrays = [view.mean, view.rows(part), view.T.rows(part), view.times(R)(part), view.T.times(L)(part)]
+    assert {array.dtype for array in arrays} == {np.dtype(np.float32)}
+
+
 def test_isometry_keeps_inner_products():
     wide = Normalized(rng.random((8, 20)), np.ones(8, dtype=bool))
     small, X = isometric(wide), wide.rows(slice(0, 8))

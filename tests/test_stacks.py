@@ -83,7 +83,8 @@ def test_rotation_goes_down_and_keeps_distances():
     rng = np.random.default_rng(1)
     planted = rng.gamma(1.0, size=(100, 4)) * (rng.random((100, 4)) < 0.4)
     R = np.linalg.qr(rng.normal(size=(4, 4)))[0]
-    H, history = nonnegative_rotation(planted @ R, np.random.RandomState(0), n_starts=4)
+    H, history, converged = nonnegative_rotation(planted @ R, np.random.RandomState(0), n_starts=4)
     assert (H >= 0).all()
+    assert converged == (len(history) < 150)
     assert np.diff(history).max() <= 1e-10
     assert history[-1] < 0.05 * history[0]

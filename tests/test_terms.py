@@ -34,7 +34,7 @@ def test_quad_is_half_the_squared_error(form, mixed):
     assert term.value(0 * F) == pytest.approx((U**2).sum() / 2)
     assert_allclose(term.grad(ALL, F), (F @ M.T - U) @ M, atol=1e-12)
     check_term(term, F)
-    check_term(term.materialized(F.shape, F.dtype), F, Free())
+    check_term(term.materialized(), F, Free())
 
 
 @every_form

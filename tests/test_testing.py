@@ -188,6 +188,14 @@ def test_models_keep_the_contract_on_two_threads(model):
     check_model(model, np.random.default_rng(1).gamma(1.0, size=(300, 12)))
 
 
+class AnyCodes(NMF):
+    _constraints = {"H": Free(), "Z": NonNegative()}
+
+
+def test_codes_are_asked_for_what_the_model_asks_of_them():
+    check_model(AnyCodes(3), X)
+
+
 def test_mixed_signs():
     check_model(SemiNMF(3), X - 1)
 
@@ -215,6 +223,11 @@ class Rises(NMF):
 class CodesBadly(NMF):
     def transform(self, X):
         return super().transform(X) * 1.1
+
+
+class BelowZero(NMF):
+    def transform(self, X):
+        return super().transform(X) - 1e-9
 
 
 class Upcasts(NMF):
@@ -253,6 +266,7 @@ class NeedsDense(NMF):
         broken(Forgets, "same seed"),
         broken(Rises, "never rises"),
         broken(CodesBadly, "not worse than fit"),
+        broken(BelowZero, "codes respect the constraint"),
         broken(Upcasts, "float32 stays float32"),
         broken(NotFinite, "extra_ is finite"),
         broken(ChangesParameters, "parameters unchanged"),

@@ -103,6 +103,24 @@ def test_exact_equals_scipy(mixed, k):
     assert_allclose(updates.exact(0 * F, Quad.fit(wrap(sp.csr_matrix(X)), M)), expected, atol=1e-9)
 
 
+@pytest.mark.parametrize("mixed", [False, True])
+def test_exact_with_many_components(mixed):
+    """Hundreds of them, nearly parallel."""
+    rng = np.random.default_rng(0)
+    M = rng.normal(size=(320, 260)) if mixed else rng.gamma(0.3, size=(320, 260))
+    M = M + (1.0 if mixed else 0.3)  # a common part
+    codes = np.maximum(rng.normal(size=(6, 260)) + mixed, 0)
+    X = codes @ M.T
+    X = X + 0.1 * np.abs(X).mean() * rng.normal(size=X.shape)
+    term = Quad.fit(wrap(X), M)
+    H = updates.exact(np.zeros_like(codes), term)
+    assert (H >= 0).all()
+    U = X / np.abs(X).max()
+    best = ((U - plain.nnls(U, M) @ M.T) ** 2).sum(1)
+    assert (((U - H @ M.T) ** 2).sum(1) <= best * (1 + 1e-8) + 1e-14).all()
+    assert_allclose(updates.exact(H, term) @ M.T, H @ M.T, atol=1e-8)  # and rests there
+
+
 @pytest.mark.parametrize("rank", [1, 3, 6])
 def test_exact_when_components_depend_on_each_other(rank):
     X, F, _ = sample(mixed=True, k=8)

@@ -10,11 +10,44 @@ from scipy.sparse.linalg import norm
 
 from .data import Matrix
 from .graphs import Graph
-from .graphs.operators import SparseOperator
-from .readout import unit_rows
-from .stacked import coordinates
+from .view_graphs import edges
 
 _MOST = 2000  # samples the views are compared on: the search for neighbours is quadratic in them
+
+
+def given_weights(
+    weights, views: Sequence[Matrix], observed: np.ndarray, graph: Graph, random_state: np.random.RandomState
+) -> np.ndarray | None:
+    """Weights that do not move, with sum one: as given, "equal", or by "agreement". None for those that do.
+
+    Parameters
+    ----------
+    weights : str or array-like of shape (n_views,)
+        Which.
+    views, observed, graph, random_state
+        As for `agreement_weights`.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_views,) or None
+
+    Examples
+    --------
+    >>> given_weights([3, 1], [], np.ones((60, 2), bool), None, None)
+    array([0.75, 0.25])
+    """
+    n_views = observed.shape[1]
+    if not isinstance(weights, str):
+        array = np.asarray(weights)
+        fits = array.shape == (n_views,) and array.dtype.kind in "fiu"
+        if not fits or not np.isfinite(array).all() or array.min() < 0 or array.sum() == 0:
+            raise ValueError(
+                f"weights must be {n_views} numbers not below 0, one a view and not all 0; got {weights!r}."
+            )
+        return array / array.sum()
+    if weights == "agreement":
+        return agreement_weights(views, observed, graph, random_state)
+    return np.full(n_views, 1 / n_views) if weights == "equal" else None
 
 
 def agreement_weights(
@@ -57,7 +90,7 @@ def agreement_weights(
     rows = np.arange(n_samples)
     if n_samples > _MOST:
         rows = np.sort(random_state.choice(n_samples, _MOST, replace=False))
-    graphs = {v: _graph(views[v], rows, observed[rows, v], graph) for v in live} if len(live) > 2 else {}
+    graphs = {v: edges(views[v], rows, observed[rows, v], graph) for v in live} if len(live) > 2 else {}
     weights = np.zeros(n_views)
     for u in graphs:
         for v in graphs:
@@ -68,34 +101,6 @@ def agreement_weights(
     if not weights.any():
         weights[live or slice(None)] = 1.0
     return weights / weights.sum()
-
-
-def view_graph(view: Matrix, observed: np.ndarray, graph: Graph) -> SparseOperator:
-    """The graph of all samples of one view; those that lack it have no edge.
-
-    Examples
-    --------
-    >>> from laminar.data import wrap
-    >>> from laminar.graphs import Rank
-    >>> view = wrap(np.array([[1.0, 0.0], [5.0, 0.1], [0.0, 0.0], [0.0, 2.0]]))
-    >>> view_graph(view, np.array([True, True, False, True]), Rank(1)).degree
-    array([1. , 1.5, 0. , 0.5])
-    """
-    return SparseOperator(_graph(view, np.arange(len(observed)), observed, graph))
-
-
-def _graph(view: Matrix, rows: np.ndarray, observed: np.ndarray, graph: Graph) -> sp.csr_array:
-    """Edges between these samples in one view; those that lack it have none."""
-    n, at = len(rows), np.flatnonzero(observed)
-    if len(at) < 2:
-        return sp.csr_array((n, n))
-    points = view.rows(rows[at])
-    points = points.toarray() if sp.issparse(points) else points
-    if points.shape[1] > len(at):
-        points = coordinates(points.astype(np.float64) @ points.T)
-    W = graph.build(unit_rows(points)).tocsr()
-    place = sp.csr_array((np.ones(len(at)), at, np.arange(len(at) + 1)), (len(at), n))
-    return sp.csr_array(place.T @ W @ place)
 
 
 def _correlation(A: sp.csr_array, B: sp.csr_array) -> float:

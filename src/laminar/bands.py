@@ -13,6 +13,7 @@ from sklearn.neighbors import NearestNeighbors
 from .data import Matrix, wrap
 from .graphs import KNN
 from .graphs.specs import check_choice, check_positive
+from .hints import Data
 from .linalg import truncated_svd
 from .readout import unit_rows
 from .smoothing import smooth
@@ -123,7 +124,7 @@ class FilterBank:
     def __init__(self, bands: Sequence[Band] = BANDS, n_scores: int = 200):
         self.bands, self.n_scores = tuple(bands), n_scores
 
-    def fit(self, X, random_state: np.random.RandomState) -> list[np.ndarray]:
+    def fit(self, X: Data, random_state: np.random.RandomState) -> list[np.ndarray]:
         """Find the bands of the rows of X, in unit scale (``scale``)."""
         self.mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
         data = centred(X, self.mean)
@@ -150,7 +151,7 @@ class FilterBank:
         if place not in self._neighbours:
             self._neighbours[place] = Neighbours(F, self.spread, *place)
         if source not in self._smooth:
-            self._smooth[source] = smooth(self._neighbours[place].graph, F, band.strength).astype(F.dtype, copy=False)
+            self._smooth[source] = smooth(self._neighbours[place].graph, F, band.strength)
         return self._smooth[source] if band.kind == "smooth" else F - self._smooth[source]
 
     def keep(self, which: Iterable[int]) -> None:

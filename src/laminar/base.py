@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
+from typing import Self
 
 import numpy as np
-from scipy.sparse import issparse
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -16,9 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 from . import threads, updates
 from .callbacks import CallbackSupportMixin, hooks, with_callbacks
 from .coarse import head_start, thinned
-from .coding import Coder
+from .coding import Coder, in_units_of
 from .constraints import Free, NonNegative
-from .data import Matrix
+from .data import Matrix, smallest
+from .hints import Data
 from .init import STARTS, best_components, named_start
 from .penalties import Penalty
 from .problem import Chain, Problem
@@ -50,11 +52,10 @@ class NonNegativeData:
     """For models of parts: X must not be negative."""
 
     def _check_data(self, X) -> None:
-        # scipy would sum duplicate entries in the caller's own matrix to find the smallest.
-        smallest = (X.copy() if issparse(X) and not X.has_canonical_format else X).min()
-        if smallest < 0:
+        least = smallest(X)
+        if least < 0:
             raise ValueError(
-                f"Negative values in data passed to {type(self).__name__}: the smallest entry of X is {smallest:.3g}. "
+                f"Negative values in data passed to {type(self).__name__}: the smallest entry of X is {least:.3g}. "
                 "Use SemiNMF or WSF for data of any sign, or shift X."
             )
         if self.init in ("svd", "lp"):
@@ -105,17 +106,18 @@ class Factorizer(CallbackSupportMixin, Coder):
     # ---- what a model states -------------------------------------------------------------------------------------
 
     _published_eta = 1.0
+    _published_components_first = False
 
     @property
     def _width(self) -> int:
         """Number of components of a fit."""
-        return self.n_components
+        return int(self.n_components)  # True is 1, as in scikit-learn
 
     def _samples(self, X, y) -> Samples:
         """The rows to work on."""
         return Samples(X)
 
-    def _auto_init(self, data: Matrix) -> str:
+    def _auto_init(self, data: Matrix, penalty: Penalty | None) -> str:
         """Name of the start behind ``init="auto"``."""
         return "nndsvda"
 
@@ -135,6 +137,11 @@ class Factorizer(CallbackSupportMixin, Coder):
         """The constraint of each factor, in the order of the updates."""
         return self._constraints
 
+    def _in_order(self, limits: dict) -> dict:
+        """The order of the updates: codes first, or as published."""
+        backwards = self.rule == "published" and self._published_components_first
+        return dict(reversed(limits.items())) if backwards else limits
+
     def _settled(self, factors: dict[str, np.ndarray], problem: Problem) -> dict[str, np.ndarray]:
         """A start in the scale the model works in."""
         return factors
@@ -142,7 +149,7 @@ class Factorizer(CallbackSupportMixin, Coder):
     # ---- fitting -------------------------------------------------------------------------------------------------
 
     @with_callbacks
-    def fit(self, X, y=None):
+    def fit(self, X: Data, y: ArrayLike | None = None) -> Self:
         """Learn the components of X.
 
         Parameters
@@ -157,22 +164,23 @@ class Factorizer(CallbackSupportMixin, Coder):
         self : object
             The fitted model.
         """
-        return self._fit(X)
+        return self._fit(X, y)
 
     def _fit(self, X, y=None, groups=None):
         """The path of the data."""
         self._validate_params()
+        self._check_rule()
         X = self._validate(X, reset=True)
-        with threads.own_threads(), hooks(self, self.max_iter) as hook:
+        with threads.own_threads(), hooks(self, self.max_iter, X, y) as hook:
             samples = self._samples(X, y)
             data = samples.data
             unit = self._unit(data)
-            penalty = self._penalty(X, data, y, groups)
-            problem = Problem(self._chain(data), self._limits(penalty), penalty)
+            penalty = self._penalty(X, data, y, groups)  # first: labels may say how many components there are
+            problem = Problem(self._chain(data), self._in_order(self._limits(penalty)), penalty)
             state = solve(
                 problem,
                 # Nobody else holds the start: a tall one can go after the first sweep.
-                self._settled(self._ahead(self._start(samples), problem), problem),
+                self._settled(self._ahead(self._start(samples, penalty), problem), problem),
                 self._updates(problem),
                 max_iter=self.max_iter,
                 tol=self.tol,
@@ -186,7 +194,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         self._warn()
         return self
 
-    def fit_transform(self, X, y=None) -> np.ndarray:
+    def fit_transform(self, X: Data, y: ArrayLike | None = None) -> np.ndarray:
         """Learn the components of X and return the codes of its samples.
 
         Parameters
@@ -202,6 +210,13 @@ class Factorizer(CallbackSupportMixin, Coder):
             Non-negative codes.
         """
         return self.fit(X, y).layers_[-1].representation.copy()
+
+    def _check_rule(self) -> None:
+        """Refuse parameters that another one leaves without effect."""
+        if self.rule == "published" and self.solver in ("hals", "apg"):
+            raise ValueError(f'rule="published" is multiplicative: use solver="auto", not "{self.solver}".')
+        if self.eta is not None and self._solver != "mu":
+            raise ValueError(f'eta={self.eta} is of multiplicative rules: use solver="mu", or leave eta=None.')
 
     def _unit(self, data: Matrix) -> float:
         """What an objective in unit scale is multiplied by."""
@@ -251,11 +266,11 @@ class Factorizer(CallbackSupportMixin, Coder):
             "mu": partial(updates.multiplicative, eta=eta if self.eta is None else self.eta),
         }[self._solver]
 
-    def _start(self, samples: Samples) -> dict[str, np.ndarray]:
+    def _start(self, samples: Samples, penalty: Penalty | None) -> dict[str, np.ndarray]:
         """Codes and (transposed) components in unit scale, ready for the loop."""
         data = samples.data
         if isinstance(self.init, str):
-            name = self._auto_init(data) if self.init == "auto" else self.init
+            name = self._auto_init(data, penalty) if self.init == "auto" else self.init
             rng = check_random_state(self.random_state)
             H, Z = named_start(name, data, self._width, rng, self._constraints["Z"])
             if self._solver == "mu":  # a multiplicative rule never leaves an exact zero
@@ -270,7 +285,8 @@ class Factorizer(CallbackSupportMixin, Coder):
         """Check ``init=(H, Z)`` or a fitted model: shapes, finiteness, signs. Z may be None: best for H."""
         given, X, data, k = self.init, samples.X, samples.data, self._width
         if isinstance(given, BaseEstimator):
-            check_is_fitted(given)
+            # What grid searches and pipelines make of a model is a clone, which has learned nothing.
+            check_is_fitted(given, msg="init: this %(name)s is not fitted. FrozenEstimator(model) survives cloning.")
             if not hasattr(given, "components_"):
                 raise ValueError(f"init: a fitted model must have components_, as NMF has; got {type(given).__name__}.")
             given = given.transform(X), given.components_
@@ -323,11 +339,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         H = samples.part(H)
         error = Problem(Chain(whole, loss=self.loss)).value({"H": H, "Z": np.ascontiguousarray(Z)})
         self.reconstruction_err_ = float(np.sqrt(2 * error) if self.loss == "frobenius" else error) * whole.scale
-        if float(H.max(initial=0)) * whole.scale > np.finfo(H.dtype).max:
-            raise ValueError(
-                f"The largest magnitude in X is {whole.scale:.3g}: its codes are out of range. Divide X by a constant."
-            )
-        H *= whole.dtype.type(whole.scale)
+        H = in_units_of(whole, H)
         self.layers_ = [Layer(self.components_, self.components_, H)]
         self.clusters_ = Clusters(H, self.random_state)
         self._n_features_out = len(self.components_)

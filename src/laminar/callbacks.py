@@ -19,40 +19,58 @@ except ImportError:
         return method
 
 
+Hook = Callable[..., bool]  # (iteration, objective) -> whether to stop; what is given besides is not looked at
+
+
 @contextmanager
-def hooks(estimator, max_iter: int) -> Iterator[Callable[[int, float, float], bool]]:
-    """Yield one function of (iteration, objective, seconds) that tells everybody and says whether to stop."""
+def hooks(estimator, max_iter: int, X, y=None) -> Iterator[Hook]:
+    """Yield one function of (iteration, objective) that tells everybody and says whether to stop.
+
+    When the block ends the estimator must be fitted: scikit-learn's callbacks are shown it, with X and y. The
+    seconds it tells are those since the start of the fit, whatever it is given: a fit may consist of many loops.
+    """
+    began = time.perf_counter()
     told: list[Callable[[int, float, float], object]] = []
     if estimator.callback is not None:
         told.append(estimator.callback)
-    bridge = _sklearn_bridge(estimator, max_iter)
+    bridge = _sklearn_bridge(estimator, max_iter, X, y)
     if bridge is not None:
         told.append(bridge)
     progress = _progress(type(estimator).__name__, max_iter) if estimator.verbose else None
     if progress is not None:
         told.append(progress)
     try:
-        yield lambda *news: any([bool(tell(*news)) for tell in told])
+        yield lambda i, value, *_: any([bool(tell(i, value, time.perf_counter() - began)) for tell in told])
+        if bridge is not None:
+            bridge.close()
     finally:
         if progress is not None:
             progress.close()
 
 
-def _sklearn_bridge(estimator, max_iter: int):
-    """Forward each iteration to the callbacks set with ``set_callbacks``."""
+def _sklearn_bridge(estimator, max_iter: int, X, y):
+    """What forwards to the callbacks set with ``set_callbacks``; None where there are none."""
     if not hasattr(estimator, "_init_callback_context"):
         return None
     context = estimator._init_callback_context(max_subtasks=max_iter)
-    if not getattr(estimator, "_skl_callbacks", None):
-        return None
+    return _Bridge(estimator, context, X, y) if getattr(estimator, "_skl_callbacks", None) else None
 
-    def tell(iteration: int, objective: float, seconds: float) -> bool:
-        task = context.subcontext(task_name="iteration")
-        metadata = {"iteration": iteration, "objective": objective, "seconds": seconds}
-        task.call_on_fit_task_begin(estimator=estimator, metadata=metadata)
-        return task.call_on_fit_task_end(estimator=estimator, metadata=metadata)
 
-    return tell
+class _Bridge:
+    """scikit-learn's callbacks: the fit is a task, and each iteration a task of it."""
+
+    def __init__(self, estimator, context, X, y):
+        self.estimator, self.context, self.data = estimator, context, {"X": X, "y": y}
+        context.call_on_fit_task_begin(estimator=estimator, **self.data)
+
+    def __call__(self, iteration: int, objective: float, seconds: float) -> bool:
+        task = self.context.subcontext(task_name="iteration")
+        news = {**self.data, "metadata": {"iteration": iteration, "objective": objective, "seconds": seconds}}
+        task.call_on_fit_task_begin(estimator=self.estimator, **news)
+        return task.call_on_fit_task_end(estimator=self.estimator, **news)
+
+    def close(self) -> None:
+        self.context.call_on_fit_task_end(estimator=self.estimator, reconstruction_attributes={}, **self.data)
 
 
 def _progress(name: str, max_iter: int):

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from .data import Matrix
-from .problem import Chain, Problem
+from .problem import Problem
 from .solve import solve
 from .updates import Update
 
@@ -31,8 +31,7 @@ def head_start(
 
     Components that are good already, as those of a fitted model, are better than any of few samples: they stay.
     """
-    chain = problem.chain
-    plain = type(chain) is Chain and chain.loss == "frobenius" and problem.penalty is None
+    plain = problem.chain.loss == "frobenius" and problem.penalty is None
     step = _step(factors["H"])
     if not plain or step < _WORTH:
         return factors

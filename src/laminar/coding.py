@@ -3,19 +3,56 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import contextmanager
+from numbers import Integral
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils._param_validation import Interval, validate_parameter_constraints
+from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from . import threads, updates
 from .constraints import NonNegative
 from .data import Matrix, wrap
 from .graphs.specs import check_choice
+from .hints import Data
 from .problem import Chain, Problem
 from .readout import reader
 from .solve import solve
+
+
+@contextmanager
+def no_text(name: str = "X"):
+    """Say what to do about text in an array, of which scikit-learn only says that it is no number."""
+    try:
+        yield
+    except ValueError as error:
+        if "could not convert string" not in str(error):
+            raise
+        raise ValueError(f"{name} holds text ({error}): encode it as numbers first, as OneHotEncoder does.") from None
+
+
+def in_units_of(data: Matrix, H: np.ndarray) -> np.ndarray:
+    """Codes in unit scale, brought to that of the data in place; an error where they leave the range of their type."""
+    if max(float(H.max(initial=0)), -float(H.min(initial=0))) * data.scale > float(np.finfo(H.dtype).max):
+        raise ValueError(
+            f"The largest magnitude in X is {data.scale:.3g}: its codes are out of range. Divide X by a constant."
+        )
+    H *= H.dtype.type(data.scale)
+    return H
+
+
+def nameable(model, H: np.ndarray) -> np.ndarray:
+    """Codes as they are, or an error where `set_output` asks for more names of columns than the model has."""
+    if H.shape[1] != model._n_features_out and _get_output_config("transform", model)["dense"] != "default":
+        raise ValueError(
+            f"set_output names {model._n_features_out} columns and these codes have {H.shape[1]}: read this layer "
+            'after set_output(transform="default").'
+        )
+    return H
 
 
 class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -33,6 +70,7 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _check_data(self, X) -> None:
         """Refuse X the model has no meaning for."""
 
+    @no_text()
     def _validate(self, X, *, reset: bool):
         X = validate_data(
             self, X, reset=reset, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], order=None
@@ -50,7 +88,7 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 stacklevel=5,  # the caller of fit, seen through scikit-learn's wrapper
             )
 
-    def transform(self, X, *, layer: int = -1, method: str = "nonnegative", readout: str = "raw") -> np.ndarray:
+    def transform(self, X: Data, *, layer: int = -1, method: str = "nonnegative", readout: str = "raw") -> np.ndarray:
         """Code samples exactly: the best non-negative combination of the components for each.
 
         Parameters
@@ -70,6 +108,10 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         H : ndarray of shape (n_samples, n_components)
             Codes, in the units of X unless whitened.
         """
+        return nameable(self, self._transform(X, layer, method, readout))
+
+    def _transform(self, X, layer: int = -1, method: str = "nonnegative", readout: str = "raw") -> np.ndarray:
+        """The same as an array whatever `set_output` says."""
         check_is_fitted(self)
         check_choice("method", method, ("nonnegative", "pinv"))
         look = reader(readout, self._layer(layer))
@@ -78,8 +120,11 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _layer(self, layer: int):
         """One of the layers, by position."""
-        if not -len(self.layers_) <= layer < len(self.layers_):
-            raise ValueError(f"layer={layer} is out of range: the model has {len(self.layers_)} layers.")
+        n = len(self.layers_)
+        if not isinstance(layer, Integral) or not -n <= layer < n:
+            raise ValueError(
+                f"layer={layer!r} is out of range: the model has {n} layers, give a whole number from {-n} to {n - 1}."
+            )
         return self.layers_[layer]
 
     def _code(self, X, layer: int, method: str) -> np.ndarray:
@@ -93,8 +138,7 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 H = updates.least_squares(H, Chain(data).term("H", {"H": H, "Z": Z}))
             else:
                 H = self._codes(data, H, components)
-        H *= data.dtype.type(data.scale)
-        return H
+        return in_units_of(data, H)
 
     def _blank(self, data: Matrix, components: np.ndarray | None = None) -> np.ndarray:
         """Codes that know nothing: zero, or spread evenly where a rule multiplies them."""
@@ -124,12 +168,12 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             evaluate_every=10,
         ).best["H"]
 
-    def inverse_transform(self, H, *, layer: int = -1) -> np.ndarray:
+    def inverse_transform(self, H: ArrayLike, *, layer: int = -1) -> np.ndarray:
         """Map codes back to the input space.
 
         Parameters
         ----------
-        H : array-like of shape (n_samples, n_components)
+        H : {array-like, sparse matrix} of shape (n_samples, n_components)
             Codes.
         layer : int, default=-1
             Which of ``layers_`` they belong to.
@@ -140,12 +184,25 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Their reconstruction.
         """
         check_is_fitted(self)
-        H, components = np.asarray(H), self._layer(layer).components
-        if H.ndim != 2 or H.shape[1] != len(components):
-            raise ValueError(f"H must have shape (n_samples, {len(components)}), got {H.shape}.")
-        return H @ components
+        return self._check_codes(H, layer) @ self._layer(layer).components
 
-    def cluster(self, X, n_clusters: int | None = None) -> np.ndarray:
+    @no_text("H")
+    def _check_codes(self, H, layer: int = -1):
+        """Codes of a layer as an array or sparse matrix of finite numbers."""
+        k = len(self._layer(layer).components)
+        H = check_array(
+            H,
+            accept_sparse=("csr", "csc"),
+            dtype=[np.float64, np.float32],
+            ensure_2d=False,
+            allow_nd=True,
+            input_name="H",
+        )
+        if H.ndim != 2 or H.shape[1] != k:
+            raise ValueError(f"H must have shape (n_samples, {k}), got {H.shape}.")
+        return H
+
+    def cluster(self, X: Data, n_clusters: int | None = None) -> np.ndarray:
         """Cluster samples by their codes, in a scaling no change of basis can alter (`readout.Clusters`).
 
         Parameters
@@ -161,9 +218,11 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Cluster of each sample.
         """
         check_is_fitted(self)
-        return self.clusters_.predict(self.transform(X), n_clusters or self.n_clusters or len(self.components_))
+        allowed = {"n_clusters": [Interval(Integral, 1, None, closed="left"), None]}
+        validate_parameter_constraints(allowed, {"n_clusters": n_clusters}, "cluster")
+        return self.clusters_.predict(self._transform(X), n_clusters or self.n_clusters or len(self.components_))
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: Data) -> np.ndarray:
         """Return the cluster of each sample; `cluster` with the model's own number of clusters.
 
         Parameters
@@ -178,25 +237,23 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         return self.cluster(X)
 
-    def fit_predict(self, X, y=None) -> np.ndarray:
-        """Fit and return the cluster of each training sample.
+    def fit_predict(self, X: Data, y: ArrayLike | None = None, **parameters) -> np.ndarray:
+        """Fit and return the cluster of each training sample, by the codes of the fit.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data.
-        y : Ignored
-            Not used, present for API consistency.
+        X, y, **parameters
+            As for `fit`.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
             Cluster of each sample.
         """
-        H = self.fit(X, y).layers_[-1].representation
+        H = self.fit(X, y, **parameters).layers_[-1].representation
         return self.clusters_.predict(H, self.n_clusters or len(self.components_))
 
-    def score(self, X, y=None) -> float:
+    def score(self, X: Data, y: ArrayLike | None = None) -> float:
         """Share of X the model explains: 1 is a perfect fit.
 
         ``1 - ||X - HZ||^2 / ||X||^2``, or with the KL loss ``-D(X || HZ) / sum(X)``, where 0 is a perfect fit.

@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import issparse
 
 from . import kernels, threads
-from .data import Matrix, Rows
+from .data import Matrix, Rows, dense
 from .problem import Chain, Factors
 from .terms import Quad
 
@@ -35,7 +34,7 @@ class Mixtures(Chain):
         if name == self.left:
             return Quad.fit(data, data.T.product(F[self.right]))
         H = F[self.left]
-        fit = Quad.fit(data.T, H).materialized((data.shape[1], H.shape[1]), H.dtype)
+        fit = Quad.fit(data.T, H).materialized()
         return Weights(data, fit, self.tiles)
 
     @cached_property
@@ -50,7 +49,7 @@ class Mixtures(Chain):
 def inner_products(rows) -> np.ndarray:
     """Inner products of a few samples; samples lost to rounding next to the largest, 1, have none."""
     K = rows @ rows.T
-    K = np.ascontiguousarray(K.toarray() if issparse(K) else K)
+    K = np.ascontiguousarray(dense(K))
     lost = np.diag(K) <= np.finfo(K.dtype).eps ** 2
     K[lost], K[:, lost] = 0, 0
     return K
@@ -89,6 +88,10 @@ class Weights:
     def value(self, A: np.ndarray) -> float:
         """Return the cost at A."""
         return self.fit.value(self.data.T.product(A))
+
+    def noise(self, value: float) -> float:
+        """Differences of values that are rounding."""
+        return self.fit.noise(value)
 
     @property
     def slope(self) -> np.ndarray:
@@ -150,7 +153,7 @@ class SplitMixtures(Mixtures):
         """The positive and the negative part of K."""
         rows = self.data.rows(_ALL)
         K = rows @ rows.T
-        K = K.toarray() if issparse(K) else K
+        K = dense(K)
         return np.maximum(K, 0), np.maximum(-K, 0)
 
     def term(self, name: str, F: Factors) -> Split:
@@ -184,6 +187,10 @@ class Split:
     def value(self, F: np.ndarray) -> float:
         """Return the cost at F."""
         return self.term.value(F)
+
+    def noise(self, value: float) -> float:
+        """Differences of values that are rounding."""
+        return self.term.noise(value)
 
     def grad(self, b: slice, f: np.ndarray) -> np.ndarray:
         """Gradient on rows b, where F is f."""

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from . import updates
 from .agreement import residual_weights
-from .base import Layer
 from .constraints import Free, NonNegative
-from .data import Matrix
 from .init import STARTS
 from .linalg import truncated_svd
 from .masked import Masked, piecewise
 from .penalties import Smooth
 from .solve import Callback, State, solve
 from .stacked import Stacked
-from .stacks import compose, keep_close, pretrain, regress
 
 _ROUND = 5  # sweeps between two looks at the weights
 
@@ -88,20 +85,29 @@ class Task:
         }
         return solve(problem, factors, rules, extrapolate=True, **how)
 
-    def code(self, weights: np.ndarray, Z: np.ndarray) -> tuple[np.ndarray, float]:
-        """The best non-negative codes of every sample by itself, and the share of the samples they explain.
+    def code(self, weights: np.ndarray, Z: np.ndarray) -> np.ndarray:
+        """The best non-negative codes of every sample by itself.
 
         Z holds the transposed components of every view, times the root of its weight. If codes may have any sign they
         are the corners of `corners`.
         """
-        data, signed = self.views.weighted(weights), isinstance(self.codes, Free)
-        Z = np.ascontiguousarray(Z[:, :-1]) if signed else Z
-        H = np.zeros((data.shape[0], Z.shape[1]), data.dtype)
-        problem = Masked(data, self.observed, self.codes)
-        H = piecewise(updates.for_constraint(updates.exact, self.codes))(H, problem.term("H", {"H": H, "Z": Z}))
-        left = 2 * Masked(data, self.observed, self.codes).value({"H": H, "Z": Z})
-        H *= data.dtype.type(data.scale)
-        return corners(H) if signed else H, 1 - left / data.sqnorm if data.sqnorm else 1.0
+        problem, factors = self._coded(weights, Z)
+        H = factors["H"] * problem.data.dtype.type(problem.data.scale)
+        return corners(H) if isinstance(self.codes, Free) else H
+
+    def explained(self, weights: np.ndarray, Z: np.ndarray) -> float:
+        """The share of the samples that the codes of `code` explain."""
+        problem, factors = self._coded(weights, Z)
+        whole = problem.data.sqnorm
+        return 1 - 2 * problem.value(factors) / whole if whole else 1.0
+
+    def _coded(self, weights: np.ndarray, Z: np.ndarray) -> tuple[Masked, dict[str, np.ndarray]]:
+        """The problem of coding, in unit scale, and its solution."""
+        problem = Masked(self.views.weighted(weights), self.observed, self.codes)
+        Z = np.ascontiguousarray(Z[:, :-1]) if isinstance(self.codes, Free) else Z
+        H = np.zeros((problem.data.shape[0], Z.shape[1]), problem.data.dtype)
+        update = piecewise(updates.for_constraint(updates.exact, self.codes))
+        return problem, {"H": update(H, problem.term("H", {"H": H, "Z": Z})), "Z": Z}
 
     def settle(self, found: Consensus) -> None:
         """Bring codes to the units of the views and to non-negative form, and add the components of all views."""
@@ -113,7 +119,7 @@ class Task:
         if signed:
             Z, weighted = (np.hstack([F, -F.sum(axis=1, keepdims=True)]) for F in (Z, weighted))
         if self.penalty is None:
-            found.H = self.code(found.powers, weighted)[0]
+            found.H = self.code(found.powers, weighted)
         else:  # what was asked of the codes of the fit is in them alone
             H = found.H * norms * norms.dtype.type(self.views.scale)
             found.H = corners(H) if signed else H
@@ -208,52 +214,3 @@ def corners(Y: np.ndarray) -> np.ndarray:
     """
     H = np.pad(Y, ((0, 0), (0, 1)))
     return H - H.min(axis=1, keepdims=True)
-
-
-@dataclass(frozen=True)
-class View:
-    """One view of a fitted model.
-
-    Attributes
-    ----------
-    weight : float
-        What its squared errors are multiplied by.
-    layers : list of Layer
-        From the input up; the last has the codes all views share.
-    mean, size : ndarray of shape (n_features,), float
-        A sample of unit length less the mean, times the size, is what was factorised.
-    """
-
-    weight: float
-    layers: list[Layer]
-    mean: np.ndarray
-    size: float
-
-
-def view_layers(
-    part: Matrix, basis: np.ndarray, sizes: Sequence[int], H: np.ndarray, rng: np.random.RandomState
-) -> list[Layer]:
-    """The layers of one view: hidden ones of these sizes, as close to its own factorisation as the top one allows."""
-    if not sizes:
-        return [Layer(basis, basis, H)]
-    scale = H.dtype.type(part.scale)
-
-    def fit(below: Matrix, k: int) -> np.ndarray:
-        return STARTS["svd"](below, k, rng)[0].astype(H.dtype)
-
-    codes, weights = pretrain(part, sizes, fit)
-    weights = keep_close([*weights, regress(H / scale, codes[-1])], basis)
-    codes = [*(h * scale for h in codes), H]
-    return [Layer(*layer) for layer in zip(weights, compose(weights), codes, strict=True)]
-
-
-def in_units(layers: Sequence[Layer], size: float) -> list[Layer]:
-    """The layers of a view that was multiplied by a size, as they are without it; 0 where all samples were alike."""
-    back = 1 / size if size else 0.0
-
-    def divided(A: np.ndarray) -> np.ndarray:
-        return A * A.dtype.type(back)
-
-    first, *rest = layers
-    first = Layer(divided(first.weights), divided(first.components), first.representation)
-    return [first, *(Layer(layer.weights, divided(layer.components), layer.representation) for layer in rest)]

@@ -7,7 +7,7 @@ charged with the squared length of what it stands for in X, ``s_{i-1}``, so that
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -53,11 +53,6 @@ class Coupled:
         """Codes are non-negative, weights free."""
         return {name: NonNegative() if name[0] == "H" else Free() for name in self.order}
 
-    @property
-    def noise(self) -> float:
-        """Differences of the objective smaller than this are rounding."""
-        return 8 * float(np.finfo(self.data.dtype).eps) * self.data.sqnorm
-
     def value(self, F: Factors) -> float:
         """The objective."""
         return self.term("Z1", F).value(F["Z1"])
@@ -97,8 +92,8 @@ class Coupled:
         H = F[f"H{i}"]
         ridge = np.diag(self._load(i, F)).astype(H.dtype)
         if i == 1:
-            fit = Quad.fit(self.data.T, H).materialized(F["Z1"].shape, H.dtype)
-            return Quad(fit.linear, fit.gram + ridge, fit.blocks, fit.constant, fit.effort)
+            fit = Quad.fit(self.data.T, H).materialized()
+            return replace(fit, gram=fit.gram + ridge)
         B = self.coupling * sum(threads.each(lambda b: F[f"H{i - 1}"][b].T @ H[b], threads.blocks(len(H), 1024)))
         rows = threads.blocks(len(B), 256)
         return Quad(B.__getitem__, self.coupling * gram_of(H) + ridge, rows, self.data.sqnorm, 1.0)
@@ -133,4 +128,4 @@ class Coupled:
         def pull(H: np.ndarray) -> Pull:
             return Pull(*operator.parts(H), stiffness, columns)
 
-        return Quad(term.linear, term.gram, term.blocks, term.constant, term.effort, pull=pull)
+        return replace(term, pull=pull)

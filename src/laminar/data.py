@@ -1,4 +1,4 @@
-"""The only module that touches X.
+"""X as the engine sees it.
 
 `wrap(X)` gives an object with two views, itself and its transpose `.T`, that share one interface:
 
@@ -34,9 +34,19 @@ def wrap(X) -> Matrix:
     if sp.issparse(X):
         return Sparse(X) if X.format == "csr" else Sparse(X.T).T
     X = np.asarray(X)  # a view: drops np.memmap's bookkeeping
-    flipped = X.strides[0] < X.strides[1]
+    flipped = abs(X.strides[0]) < abs(X.strides[1])
     base = X.T if flipped else X
     return Dense(base, _scale(_largest(base), base.dtype), flipped)
+
+
+def smallest(X) -> float:
+    """The smallest entry of an array or a sparse matrix, which stays as it is: scipy would merge duplicates in it."""
+    return float((X.copy() if sp.issparse(X) and not X.has_canonical_format else X).min())
+
+
+def dense(X) -> np.ndarray:
+    """An array as it is, a sparse matrix as an array."""
+    return X.toarray() if sp.issparse(X) else X
 
 
 def _largest(X: np.ndarray) -> float:
@@ -97,8 +107,11 @@ class Matrix:
             gap = np.multiply(self._stored_rows(b), 1 / self.scale, dtype=np.float64) - A[b].astype(np.float64) @ B.T
             return float(np.einsum("ij,ij->", gap, gap))
 
+        return sum(threads.each(block, self._base_blocks()))
+
+    def _base_blocks(self) -> list[slice]:
         n, p = self.base_shape
-        return sum(threads.each(block, threads.blocks(n, max(64, _CACHED // max(1, p)))))
+        return threads.blocks(n, max(1, _CACHED // max(1, p)))
 
     def divergence(self, F: np.ndarray, M: np.ndarray) -> float:
         """Kullback-Leibler divergence of X from ``F @ M.T``."""
@@ -114,8 +127,9 @@ class Dense(Matrix):
         self.base, self.scale, self.flipped = base, scale, flipped
         self.base_shape, self.dtype, self.stored = base.shape, base.dtype, base.size
         step, item = base.strides, base.itemsize
-        # BLAS reads rows that are contiguous and aligned; others are copied a block at a time.
-        self._blas = base.flags.aligned and step[1] == item and step[0] >= 0 and step[0] % item == 0
+        # BLAS reads rows that are contiguous, aligned and apart; others are copied a tile at a time.
+        apart = step[0] >= item * base.shape[1] and step[0] % item == 0
+        self._blas = base.flags.aligned and step[1] == item and apart
 
     def rows(self, b: slice) -> np.ndarray:
         """Rows b in unit scale: a copy, so few at a time."""
@@ -129,10 +143,6 @@ class Dense(Matrix):
     def _stored_rows(self, b: slice) -> np.ndarray:
         return self.base[b]
 
-    def _base_blocks(self, size: int = _CACHED) -> list[slice]:
-        n, p = self.base_shape
-        return threads.blocks(n, max(64, size // max(1, p)))
-
     @cached_property
     def nonnegative(self) -> bool:
         """Whether no entry is below zero."""
@@ -142,11 +152,15 @@ class Dense(Matrix):
     def sqnorm(self) -> float:
         """Squared Frobenius norm, in unit scale."""
         s = 1 / self.scale
-        plain = self.dtype == np.float64 and 1e-100 < self.scale < 1e100
+        # Far from 1 squares leave the range of float64: a power of two, which rounds nothing, brings X near.
+        power = 1.0 if 1e-100 < self.scale < 1e100 else 2.0 ** round(np.log2(s))
+        rest = s / power
 
         def block(rows: slice) -> float:
-            if plain:
-                return float(np.vdot(self.base[rows], self.base[rows])) * s * s
+            if self.dtype == np.float64:
+                part = np.ascontiguousarray(self.base[rows])
+                part = part if power == 1 else part * power
+                return float(np.vdot(part, part)) * rest * rest
             part = np.multiply(self.base[rows], s, dtype=np.float64)
             return float(np.einsum("ij,ij->", part, part))
 
@@ -161,30 +175,47 @@ class Dense(Matrix):
 
     def times(self, R: np.ndarray) -> Rows:
         """``X @ R`` by rows."""
-        # Far from 1 the scale goes half into R and half into the result: neither leaves the range of float32.
-        # Elsewhere into the smaller of the two: no copy of a tall R.
-        whole = 1.0 if len(R) > self.shape[0] else self.scale
-        half = whole if 1e-9 < self.scale < 1e9 else self.scale**0.5
+        # The scale goes into the smaller of R and the result: no copy of a tall R. Far from 1 half of its exponent goes
+        # into the other, so that neither leaves the range of float32; powers of two round nothing.
+        tall = len(R) > self.shape[0]
+        half = 1.0 if tall else self.scale
+        if not 1e-9 < self.scale < 1e9:
+            half *= 2.0 ** (round(np.log2(self.scale) / 2) * (1 if tall else -1))
         R, rest = R if half == 1 else R * self.dtype.type(1 / half), self.dtype.type(half / self.scale)
 
         def rows(b: slice) -> np.ndarray:
             part = self.base[:, b].T if self.flipped else self.base[b]
-            out = (part if self._blas else np.ascontiguousarray(part)) @ R
+            out = self._matmul(part, R)
             return out if rest == 1 else np.multiply(out, rest, out=out)
 
         if self.flipped and self.shape[0] < 64 * threads.n_threads() and len(R) > 4096:
             # Few rows, and long: the threads share their length.
             stored = threads.blocks(len(R), 8192)
-            return (sum(threads.each(lambda b: self.base[b].T @ R[b], stored)) * rest).__getitem__
+            return (sum(threads.each(lambda b: self._matmul(self.base[b].T, R[b]), stored)) * rest).__getitem__
         return rows
 
+    def _matmul(self, part: np.ndarray, R: np.ndarray) -> np.ndarray:
+        """``part @ R`` for a part of X or of its transpose."""
+        if self._blas:
+            return part @ R
+        # Tiles do not depend on the threads, and go as far along a stored row as they may.
+        along = max(1, min(512, self.base_shape[1]))
+        down, right = (along, _CACHED // along) if self.flipped else (_CACHED // along, along)
+        out = np.zeros((len(part), R.shape[1]), self.dtype)
+        for j in range(0, len(R), right):
+            for i in range(0, len(part), down):
+                out[i : i + down] += part[i : i + down, j : j + right].copy("K") @ R[j : j + right]
+        return out
+
     def gram(self) -> np.ndarray:
-        """``X^T X`` in unit scale, summed in double precision; for data with few columns."""
+        """``X^T X`` in unit scale, in double precision; for data with few columns."""
         s = self.dtype.type(1 / self.scale)
 
         def share(blocks: list[slice]) -> np.ndarray:
             parts = ((self.base[:, b].T if self.flipped else self.base[b]) * s for b in blocks)
-            return sum((part.T @ part).astype(np.float64) for part in parts)
+            # Multiplied in double precision too: squares of a large row would drown the others.
+            parts = (part.astype(np.float64, copy=False) for part in parts)
+            return sum(part.T @ part for part in parts)
 
         return sum(threads.each(share, _share(threads.blocks(self.shape[0], 1024))))
 
@@ -237,8 +268,7 @@ class Sparse(Matrix):
             X = X.copy()
             X.sum_duplicates()
         self.X, self.base_shape, self.dtype, self.stored = X, X.shape, X.dtype, X.nnz
-        largest = max(float(X.data.max(initial=0.0)), -float(X.data.min(initial=0.0)))
-        self.scale = scale or _scale(largest, X.dtype)
+        self.scale = scale or _scale(_largest(X.data), X.dtype)
         self._unit = self.dtype.type(1 / self.scale)
         self._parts = X.indptr, X.indices, X.data
 

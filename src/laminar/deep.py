@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Integral, Real
 
@@ -13,16 +12,18 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from . import published, updates
+from .callbacks import Hook
+from .coding import in_units_of
 from .constraints import Free, NonNegative
 from .coupled import Coupled
-from .data import Matrix
+from .data import Matrix, dense
 from .graphs import GraphOperator
 from .init import STARTS, named_start, nonnegative_basis
 from .layered import Layered
 from .linalg import rough_svd, truncated_svd
 from .problem import Chain, Problem
 from .readout import Clusters
-from .solve import Callback, solve
+from .solve import solve
 from .stacks import NarrowLeastSquares, canonical, compose, is_narrow, keep_close, pretrain, regress
 
 Graphs = Sequence[tuple[float, GraphOperator] | None]
@@ -37,9 +38,9 @@ class Fit:
 
     codes: list[np.ndarray]
     weights: list[np.ndarray]
-    history: list[float] = field(default_factory=list)
-    n_iter: int = 0
-    converged: bool = True
+    history: list[float]
+    n_iter: int
+    converged: bool
     lengths: np.ndarray | None = None  # top codes over these have directions of their own, not to be whitened
 
 
@@ -62,10 +63,10 @@ class Deep(Layered):
     }
     _constraints: dict = SEMI
 
-    def _told(self, data: Matrix, hook: Callback) -> Callback:
-        """A callback that hears of objectives in unit scale and passes them on in the units of X, with the time."""
-        unit, began = self._unit(data), time.perf_counter()
-        return lambda i, value, seconds: hook(i, value * unit, time.perf_counter() - began)
+    def _told(self, data: Matrix, hook: Hook) -> Hook:
+        """A callback that hears of objectives in unit scale and passes them on in the units of X."""
+        unit = self._unit(data)
+        return lambda i, value, *_: hook(i, value * unit)
 
     # ---- parts of a fit ------------------------------------------------------------------------------------------
 
@@ -113,7 +114,7 @@ class Deep(Layered):
         codes = [self._codes(data, np.zeros((data.shape[0], len(B)), data.dtype), B) for B in bases]
         return codes, weights
 
-    def _fine_tune(self, data: Matrix, codes, weights, hook: Callback) -> Fit:
+    def _fine_tune(self, data: Matrix, codes, weights, hook: Hook) -> Fit:
         """All layers at once. Of the squared error of the whole product only the top codes and the top basis matter:
         it is Semi-NMF from where pre-training ended, two passes over X a sweep at any depth.
         """
@@ -148,7 +149,7 @@ class Deep(Layered):
             codes[i] = self._codes(data, codes[i], bases[i])
         return codes, weights, sizes[-1]
 
-    def _couple(self, data: Matrix, codes, weights, graphs: Graphs, hook: Callback) -> Fit:
+    def _couple(self, data: Matrix, codes, weights, graphs: Graphs, hook: Hook) -> Fit:
         """All layers as variables, each tied to its neighbours."""
         m = len(codes)
         start = {f"H{i + 1}": codes[i] for i in range(m)} | {f"Z{i + 1}": weights[i].T.copy() for i in range(m)}
@@ -160,16 +161,17 @@ class Deep(Layered):
         history = state.history or [problem.value(start)]
         return Fit(codes, [Z.T.copy() for Z in weights], history, state.n_iter, state.converged or not self.max_iter)
 
-    def _publish(self, X, data: Matrix, graphs: Graphs, hook: Callback) -> Fit:
+    def _publish(self, X, data: Matrix, graphs: Graphs, hook: Hook) -> Fit:
         """The published algorithm, from random codes: as many sweeps of pre-training as of fine-tuning."""
         rng, sweeps, told = check_random_state(self.random_state), self.max_iter, self._told(data, hook)
-        X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64) / data.scale
+        X = np.asarray(dense(X), dtype=np.float64) / data.scale
         given, graphs = graphs, [graph and (self._published_weight(graph[0], data), graph[1]) for graph in graphs]
         # Above the first, a layer's pre-training sees codes, which do not have the units of X.
         codes, weights = published.greedy(X, self._sizes, [graphs[0], *given[1:]], rng, max_iter=sweeps)
         codes, weights, history = published.algorithm(X, codes, weights, graphs, max_iter=sweeps, callback=told)
+        codes, weights, _ = canonical(codes, weights)  # in double: of tiny X the factors as they are leave float32
         cast = [[F.astype(data.dtype) for F in factors] for factors in (codes, weights)]
-        return Fit(*cast, history, len(history))
+        return Fit(*cast, history, len(history), published.settled(history, self.tol) or not sweeps)
 
     def _published_weight(self, weight: float, data: Matrix) -> float:
         """The weight of a penalty on codes as they come, whose components carry the scale of X, in unit scale."""
@@ -187,7 +189,7 @@ class Deep(Layered):
         bases = compose(weights)
         error = Problem(Chain(data)).value({"H": codes[-1], "Z": np.ascontiguousarray(bases[-1].T)})
         self.reconstruction_err_ = float(np.sqrt(2 * error)) * data.scale
-        self._keep_layers([H * data.dtype.type(data.scale) for H in codes], weights, bases)
+        self._keep_layers([in_units_of(data, H) for H in codes], weights, bases)
         unit = self._unit(data)
         if fit.lengths is not None:
             size = fit.lengths * data.scale

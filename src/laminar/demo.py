@@ -1,10 +1,14 @@
 """What `laminar demo` shows: which layer knows who is on a picture, how the head is turned and how it is lit."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
@@ -16,6 +20,8 @@ from laminar.base import Layer
 from laminar.datasets import make_faces, partial_labels
 from laminar.plots import demo_figure
 from laminar.tables import layer_features, layer_names
+
+from .hints import Data
 
 ATTRIBUTES = ("identity", "pose", "light")
 N_COMPONENTS = 40
@@ -43,7 +49,7 @@ class Baseline(BaseEstimator):
     def __init__(self, embed: Callable):
         self.embed = embed
 
-    def fit(self, X, y=None):
+    def fit(self, X: Data, y: ArrayLike | None = None) -> Self:
         """Compute the features of X."""
         self.layers_ = [Layer(None, None, self.embed(X))]
         return self
@@ -103,7 +109,7 @@ def methods(seed: int = 0) -> dict:
     return {
         "pixels": Baseline(np.asarray),
         "whitened SVD": Baseline(whitened_svd),
-        "NMF": NMF(n_components=N_COMPONENTS, random_state=seed),
+        "NMF": NMF(n_components=N_COMPONENTS, max_iter=2000, random_state=seed),
         "SemiNMF": SemiNMF(n_components=N_COMPONENTS, random_state=seed),
         "DeepSemiNMF": DeepSemiNMF(layers=(100, N_COMPONENTS), random_state=seed),
         "AttributeLayers": AttributeLayers(random_state=seed),

@@ -9,6 +9,9 @@ from scipy.linalg import lapack, solve_triangular
 from scipy.sparse import issparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
+from .data import dense
+from .hints import Data
+
 LARGEST = 20_000  # samples of which all inner products are held at once
 
 
@@ -36,7 +39,7 @@ class Embedding:
     def __init__(self, kernel: str | Callable, parameters: dict):
         self.kernel, self.parameters = kernel, parameters
 
-    def fit(self, X) -> np.ndarray:
+    def fit(self, X: Data) -> np.ndarray:
         """Choose samples that span the rest, and return the coordinates of all."""
         check_size(X.shape[0], f"kernel={self.kernel!r}")
         K = self._products(X)
@@ -53,7 +56,7 @@ class Embedding:
         self.samples = None if self._given else X[self.chosen]
         return E.astype(X.dtype)
 
-    def transform(self, X) -> np.ndarray:
+    def transform(self, X: Data) -> np.ndarray:
         """Coordinates of any sample's nearest point in the span."""
         K = self._dense(X)[:, self.chosen] if self._given else self._products(X, self.samples)
         return np.ascontiguousarray(solve_triangular(self.root, K.T, lower=True).T, dtype=X.dtype)
@@ -64,13 +67,13 @@ class Embedding:
 
     @staticmethod
     def _dense(X) -> np.ndarray:
-        return np.asarray(X.toarray() if issparse(X) else X, dtype=np.float64)
+        return np.asarray(dense(X), dtype=np.float64)
 
     def _products(self, X, Y=None) -> np.ndarray:
         """Inner products, in double precision: rounding would be taken for dimensions."""
         if self._given:
             return self._dense(X)
-        X, Y = (M if M is None else M.astype(np.float64) for M in (X, Y))
+        X, Y = (M if M is None else _summed(M.astype(np.float64)) for M in (X, Y))
         parameters = {} if callable(self.kernel) else self.parameters
         K = pairwise_kernels(X, Y, metric=self.kernel, filter_params=True, **parameters)
         return self._dense(K)
@@ -94,6 +97,13 @@ class Embedding:
                 f"kernel={self.kernel!r} is not an inner product of these samples: some of its eigenvalues are "
                 "negative. Choose another kernel, or other parameters."
             )
+
+
+def _summed(X):
+    """X with one entry a place: scikit-learn's distances take duplicates for entries of their own."""
+    if issparse(X):
+        X.sum_duplicates()
+    return X
 
 
 def check_size(n: int, why: str) -> None:

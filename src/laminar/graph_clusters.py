@@ -1,4 +1,4 @@
-"""Clusters of a graph of codes, and the clusters of samples that were not in it."""
+"""Clusters of a graph of codes, and the clusters of samples that were not in it; ways to cluster codes, by name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import check_random_state
 
 from .baselines import NgJordanWeiss
-from .graphs import Graph
+from .graphs import KNN, Graph
 from .readout import Clusters
 
 _MOST = 10_000  # samples a graph is built on: the search for neighbours is quadratic in them
@@ -47,3 +47,17 @@ class GraphClusters(Clusters):
         if n_clusters > 1:
             labels = NgJordanWeiss(n_clusters, affinity=self.graph, random_state=rng).fit_predict(E)
         return KNeighborsClassifier(1).fit(E, labels)
+
+
+def _kmeans(H: np.ndarray, random_state, basis: np.ndarray, graph: str | Graph) -> Clusters:
+    """k-means of the read-outs."""
+    return Clusters(H, random_state, basis)
+
+
+def _published(H: np.ndarray, random_state, basis: np.ndarray, graph: str | Graph) -> GraphClusters:
+    """Clusters of the codes themselves, as Zhao et al. found them: five neighbours, a heat kernel."""
+    heat = KNN(max(1, min(5, len(H) - 1)), "heat", bandwidth=1.0)
+    return GraphClusters(H, random_state, np.eye(H.shape[1]), heat)
+
+
+CLUSTERINGS = {"spectral": GraphClusters, "kmeans": _kmeans, "published": _published}

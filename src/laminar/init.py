@@ -27,7 +27,7 @@ def random(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
     n, p = data.shape
     # Mixed signs have a mean near zero: their root mean square stands in for it.
     size = data.total / (n * p) if data.total > 0 else np.sqrt(data.sqnorm / (n * p))
-    scale = np.sqrt(max(abs(size), 1e-300) / k)
+    scale = np.sqrt(max(size, 1e-300) / k)
     return rng.uniform(size=(n, k)) * scale, rng.uniform(size=(p, k)) * scale
 
 
@@ -121,20 +121,20 @@ def nonnegative_basis(data: Matrix, k: int, triplets: tuple, rng: np.random.Rand
     return H, best_components(data, H)
 
 
-def _positive_combination(V: np.ndarray, threshold: float = 1e-6) -> np.ndarray:
+def _positive_combination(V: np.ndarray) -> np.ndarray:
     """A vector ``(V + e) y >= 1`` for the smallest e >= 0 found, zero where V is (zero samples)."""
     size = np.abs(V).max(1)
     live = size > 1e-12 * size.max()
     W = V[live]
     x = np.zeros(len(V), V.dtype)
     first = W[:, 0]
-    if (first > threshold * np.abs(W).max(1)).all():
+    if (first > 1e-6 * np.abs(W).max(1)).all():
         x[live] = first
         return x
     low, high, best = 0.0, float(np.abs(W).max()), None
     y = _feasible(W)
     if y is not None:
-        x[live] = W @ y
+        x[live] = W @ _widest(W / np.abs(W).max(1, keepdims=True), y)
         return x
     while high - low > 1e-3 * np.abs(W).max() or best is None:
         e = (low + high) / 2 if best is not None else high
@@ -154,6 +154,19 @@ def _feasible(W: np.ndarray) -> np.ndarray | None:
     return result.x if result.status == 0 else None
 
 
+def _widest(W: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return y, or where ``W y`` differs too much the y whose smallest entry is largest, none of its own beyond 1.
+
+    Just any positive combination may live on rounding errors, multiplied by millions.
+    """
+    x, (n, k) = W @ y, W.shape
+    if x.max() <= 1e3 * x.min():
+        return y
+    cost, A = np.r_[np.zeros(k), -1], np.c_[-W, np.ones(n)]
+    result = linprog(cost, A_ub=A, b_ub=np.zeros(n), bounds=[(-1, 1)] * k + [(None, None)], method="highs")
+    return result.x[:k] if result.status == 0 and (W @ result.x[:k]).min() > 1e-6 else y
+
+
 def best_components(data: Matrix, H: np.ndarray, constraint=_FREE) -> np.ndarray:
     """The least-squares components of given codes, under the constraint on them."""
     term = Quad.fit(data.T, np.ascontiguousarray(H, dtype=data.dtype))
@@ -164,9 +177,9 @@ def best_components(data: Matrix, H: np.ndarray, constraint=_FREE) -> np.ndarray
 def named_start(name: str, data: Matrix, k: int, rng: np.random.RandomState, constraint) -> Start:
     """The start of that name, for components under the constraint."""
     H, Z = STARTS[name](data, k, rng)
-    if isinstance(constraint, Free) and name in _POSITIVE:
-        # On components of one sign and data of the other all codes would go to zero, and stay there.
-        Z = best_components(data, H)
+    if isinstance(constraint, Free) == (name in _POSITIVE):
+        # Free: on components of one sign and data of the other all codes would go to zero, and stay there.
+        Z = best_components(data, H, constraint)
     return H, Z
 
 

@@ -1,4 +1,4 @@
-"""Compiled loops on plain arrays: with `passes` the only place where Laminar is not numpy.
+"""Compiled loops on plain arrays. Others are in `passes`, and one in `temporal`; the rest of Laminar is numpy.
 
 Every kernel is serial and releases the GIL; `threads.each` runs it on blocks of rows. `tests/reference`
 holds the plain numpy twin of each. Rows are samples (or features: see `terms.Quad`), and all arrays are C-ordered.

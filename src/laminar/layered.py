@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -12,7 +13,8 @@ from . import threads
 from .base import Factorizer, Layer
 from .callbacks import CallbackSupportMixin
 from .coding import Coder
-from .data import Matrix
+from .data import Matrix, dense, wrap
+from .hints import Data
 from .nonlinear import Stack, StackFit, code, fit_stack, loss_and_gradients
 from .nonlinear import pretrain as pretrain_stack
 from .readout import Clusters
@@ -32,13 +34,12 @@ class Layered(CallbackSupportMixin, Coder):
             raise ValueError(f"layers must be one or more whole numbers above 0, as (100, 20); got {self.layers!r}.")
         return tuple(int(k) for k in sizes)
 
-    def _check_solver(self) -> None:
-        """Refuse a solver that does not know the model."""
-        smooth = self.activation is not None
-        if self.solver in (("hals", "mu") if smooth else ("lbfgs", "adam")):
-            fitting = '"lbfgs", "apg" or "adam"' if smooth else '"hals", "mu" or "apg"'
-            raise ValueError(f'solver="{self.solver}" is not for activation={self.activation!r}: use {fitting}.')
-        if smooth and self.batch_size is not None and self.solver not in ("auto", "adam"):
+    def _check_solver(self, follow: bool, what: str) -> None:
+        """Refuse a solver that does not know the model: one whose hidden codes follow from the top ones, or another."""
+        if self.solver in (("hals", "mu") if follow else ("lbfgs", "adam")):
+            fitting = '"lbfgs", "apg" or "adam"' if follow else '"hals", "mu" or "apg"'
+            raise ValueError(f'solver="{self.solver}" is not for {what}: use {fitting}.')
+        if follow and self.batch_size is not None and self.solver not in ("auto", "adam"):
             raise ValueError(f'batch_size={self.batch_size} needs solver="adam", got "{self.solver}".')
 
     def _given_weights(self, init, data: Matrix) -> list[np.ndarray]:
@@ -57,13 +58,21 @@ class Layered(CallbackSupportMixin, Coder):
 
     _unit = Factorizer._unit  # what an objective in unit scale is multiplied by
 
+    def _check_room(self, data: Matrix) -> None:
+        """Refuse X whose codes may leave the range of its type: a stack works in the units of X."""
+        if data.scale > 0.1 * float(np.finfo(data.dtype).max):
+            raise ValueError(
+                f"The largest magnitude in X is {data.scale:.3g}: its codes are out of range. Divide X by a constant."
+            )
+
     def _train_stack(self, X, data: Matrix, init, activation: str, penalties, callback: Callback) -> StackFit:
         """Weights with an activation between them, and the codes of the top."""
+        self._check_room(data)
         if init is None:
             stack, H = self._pretrained_stack(X, activation)
         else:
             stack = Stack(self._given_weights(init, data), activation)
-            H = code(X, stack)
+            H = self._given_codes(X, init, stack, penalties)
         if self.max_iter == 0:
             return StackFit(stack, H, np.array([loss_and_gradients(X, stack, H, penalties)[0]]), 0, True)
         auto = "lbfgs" if self.batch_size is None else "adam"
@@ -79,6 +88,18 @@ class Layered(CallbackSupportMixin, Coder):
             random_state=self.random_state,
             callback=callback,
         )
+
+    def _given_codes(self, X, init, stack: Stack, penalties) -> np.ndarray:
+        """Codes of X on the weights of a fitted model.
+
+        If it was fitted to these very samples its own codes, which know the labels, cost less: the cheaper start is
+        taken. What is not a start but the result (``max_iter=0``) must be codes of X.
+        """
+        fresh, own = code(X, stack), np.maximum(init.layers_[-1].representation, 0)
+        if own.shape != fresh.shape or not self.max_iter:
+            return fresh
+        starts = [fresh, own.astype(fresh.dtype)]
+        return min(starts, key=lambda H: loss_and_gradients(X, stack, H, penalties)[0])
 
     def _pretrained_stack(self, X, activation: str) -> tuple[Stack, np.ndarray]:
         name = "random" if self.init == "auto" else self.init
@@ -99,8 +120,7 @@ class Layered(CallbackSupportMixin, Coder):
     def _squared_error(self, X, H: np.ndarray) -> float:
         """Of the stack with an activation, a block of rows at a time."""
         blocks = threads.blocks(len(H), 256)
-        dense = (lambda b: X[b].toarray()) if hasattr(X, "toarray") else X.__getitem__
-        parts = threads.each(lambda b: ((dense(b) - self._stack.reconstruct(H[b])).astype(float) ** 2).sum(), blocks)
+        parts = threads.each(lambda b: ((dense(X[b]) - self._stack.reconstruct(H[b])).astype(float) ** 2).sum(), blocks)
         return float(sum(parts))
 
     def _keep_layers(self, codes: Sequence[np.ndarray], weights, bases) -> None:
@@ -114,10 +134,11 @@ class Layered(CallbackSupportMixin, Coder):
     def _code(self, X, layer: int, method: str) -> np.ndarray:
         if self._stack is None:
             return super()._code(X, layer, method)
+        self._check_room(wrap(X))
         # Of the many codes that could be found, those next to a training sample's are as good as that sample's.
         return code(X, self._stack, layer, method, anchors=self._layer(layer).representation)
 
-    def inverse_transform(self, H, *, layer: int = -1) -> np.ndarray:
+    def inverse_transform(self, H: ArrayLike, *, layer: int = -1) -> np.ndarray:
         """Map codes back to the input space, through the activations if there are any.
 
         Parameters
@@ -134,10 +155,9 @@ class Layered(CallbackSupportMixin, Coder):
         """
         if self._stack is None:
             return super().inverse_transform(H, layer=layer)
-        self._layer(layer)
-        return self._stack.reconstruct(np.asarray(H), layer)
+        return self._stack.reconstruct(dense(self._check_codes(H, layer)), layer)
 
-    def score(self, X, y=None) -> float:
+    def score(self, X: Data, y: ArrayLike | None = None) -> float:
         """Share of X the model explains, ``1 - ||X - HZ||^2 / ||X||^2``: 1 is a perfect fit.
 
         Parameters

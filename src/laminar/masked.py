@@ -35,6 +35,10 @@ class Pieces:
         """The cost at F."""
         return sum(term.value(F[rows]) for rows, term in self.pieces)
 
+    def noise(self, value: float) -> float:
+        """Differences of values that are rounding."""
+        return sum(term.noise(value) for _, term in self.pieces)
+
     def residual(self, F: np.ndarray, constraint) -> float:
         """Length of the steps coordinate descent would still take, relative to the data."""
         total = sum(term.constant for _, term in self.pieces) or 1.0
@@ -84,11 +88,6 @@ class Masked:
     def constraints(self) -> dict:
         """What each factor may be."""
         return {"H": self.codes, "Z": Free()}
-
-    @property
-    def noise(self) -> float:
-        """Differences of the objective smaller than this are rounding."""
-        return 8 * float(np.finfo(self.data.dtype).eps) * self.data.sqnorm
 
     @cached_property
     def groups(self) -> list[tuple[np.ndarray, np.ndarray, float]]:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from . import threads
 from .data import Matrix, wrap
 from .deep import Deep, Fit
+from .hints import Data
 from .nonlinear import Stream, code, stream_step
 from .stacks import compose, least_change, unit_basis
 
@@ -84,7 +87,7 @@ class Batches(Deep):
             history.append(cost * (online.unit / data.scale) ** 2)
             quiet = 0 if history[-1] < (1 - self.tol) * best else quiet + 1
             best = min(best, history[-1])
-            if told(len(history), history[-1], 0.0):
+            if told(len(history), history[-1]):
                 break
         weights = unit_basis(online.weights)[0]
         codes = [self._exact(data, basis) for basis in compose(weights)]
@@ -95,10 +98,11 @@ class Batches(Deep):
 
     def _first_batch(self, data: Matrix, init=None) -> Online:
         """Weights from another model or from pre-training on a few samples."""
-        return Online(self._given_weights(init, data) if init else self._pretrain(data, self._sizes)[1], data.scale)
+        weights = self._pretrain(data, self._sizes)[1] if init is None else self._given_weights(init, data)
+        return Online(weights, data.scale)
 
     @available_if(lambda self: self._check_stream())
-    def partial_fit(self, X, y=None):
+    def partial_fit(self, X: Data, y: ArrayLike | None = None) -> Self:
         """Learn from one more batch of a stream, and forget it: memory does not grow with the number of batches.
 
         Parameters
@@ -133,10 +137,10 @@ class Batches(Deep):
         return True
 
     def _learn_linear(self, data: Matrix) -> None:
-        if self._online is None:
-            fitted = hasattr(self, "layers_")
+        if self._online is None or self._stack is not None:  # a stack with an activation is no start
+            fitted = hasattr(self, "layers_") and self._stack is None
             self._online = self._continued(data.shape[0]) if fitted else self._first_batch(data)
-            self.objective_history_ = np.empty(0)
+            self._stack, self.objective_history_ = None, np.empty(0)
         online = self._online
         H, cost = online.learn(data, self._exact)
         weights, sizes = unit_basis(online.weights)
@@ -153,10 +157,9 @@ class Batches(Deep):
         return online
 
     def _learn_stack(self, X) -> None:
-        if self._stream is None:
-            self._stream, self.objective_history_ = (
-                self._stack or self._pretrained_stack(X, self.activation)[0],
-                np.empty(0),
-            )
+        same = self._stack is not None and self._stack.activation == self.activation
+        if self._stream is None or not same:
+            self._stream = self._stack if same else self._pretrained_stack(X, self.activation)[0]
+            self.objective_history_ = np.empty(0)
         self._stream = stream_step(X, self._stream)
         self._keep_stack(X, self._stream.stack, code(X, self._stream.stack))

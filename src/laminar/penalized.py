@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import StrOptions
 
 from .base import Factorizer
@@ -10,6 +13,7 @@ from .callbacks import with_callbacks
 from .constraints import UnitSum
 from .data import Matrix
 from .graphs import GraphOperator
+from .hints import Data
 from .penalties import Penalty, Smooth
 from .problem import Problem
 
@@ -27,7 +31,7 @@ class Penalized(Factorizer):
     }
 
     @with_callbacks
-    def fit(self, X, y=None, groups=None):
+    def fit(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
         """Learn the components of X.
 
         Parameters
@@ -46,7 +50,7 @@ class Penalized(Factorizer):
         """
         return self._fit(X, y, groups)
 
-    def fit_transform(self, X, y=None, groups=None) -> np.ndarray:
+    def fit_transform(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> np.ndarray:
         """Learn the components of X and return the codes `transform` gives its samples.
 
         Parameters
@@ -64,26 +68,6 @@ class Penalized(Factorizer):
             Non-negative codes. Those of the fit itself are in ``layers_[-1].representation``.
         """
         return self.fit(X, y, groups).transform(X)
-
-    def fit_predict(self, X, y=None, groups=None) -> np.ndarray:
-        """Fit and return the cluster of each training sample, by the codes of the fit.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,) or (n_samples, n_attributes), default=None
-            Labels, some or all.
-        groups : array-like of shape (n_samples,), default=None
-            The sequence each sample belongs to.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Cluster of each sample.
-        """
-        H = self.fit(X, y, groups).layers_[-1].representation
-        return self.clusters_.predict(H, self.n_clusters or len(self.components_))
 
     # ---- the penalty ---------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -31,10 +31,10 @@ class Chain:
         other = F[self.right if is_left else self.left]
         if self.loss == "kl":
             return KL(data, other)
-        fit = Quad.fit(data, other)
+        fit = replace(Quad.fit(data, other), direct=lambda F: data.distance(F, other) / 2)
         # The right factor's term also gives the objective, so its linear part is kept; the left one's is as tall
         # as the data and lives one block at a time.
-        return fit if is_left else fit.remembered(F[name].shape, F[name].dtype)
+        return fit if is_left else fit.remembered()
 
 
 @dataclass(frozen=True)
@@ -50,18 +50,13 @@ class Problem:
         """Factors that move, in order."""
         return tuple(self.constraints)
 
-    @property
-    def noise(self) -> float:
-        """Differences of the objective smaller than this are rounding."""
-        data = self.chain.data
-        size = data.total if self.chain.loss == "kl" else data.sqnorm
-        return 8 * float(np.finfo(data.dtype).eps) * abs(size)
-
     def term(self, name: str, F: Factors) -> Quad | KL:
         """The objective as factor ``name`` sees it."""
         term, chain = self.chain.term(name, F), self.chain
         if self.penalty is None:
             return term
+        if isinstance(term, Quad):
+            term = replace(term, direct=None)  # which does not know the penalty
         if name == chain.left:
             return self.penalty.on_codes(term, F[chain.right])
         return self.penalty.on_components(term, F[chain.left])
@@ -71,6 +66,4 @@ class Problem:
         chain = self.chain
         left, right = F[chain.left], F[chain.right]
         value = chain.term(chain.right, F).value(right)
-        if chain.loss == "frobenius" and value <= 1e3 * self.noise:
-            value = chain.data.distance(left, right) / 2
         return value if self.penalty is None else value + self.penalty.value(left, right)

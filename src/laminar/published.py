@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
+from .callbacks import Hook
 from .graphs import GraphOperator
-from .solve import Callback
 
 Graphs = Sequence[tuple[float, GraphOperator] | None]
 
@@ -19,8 +20,7 @@ def algorithm(
     graphs: Graphs,
     *,
     max_iter: int,
-    eta: float = 0.5,
-    callback: Callback | None = None,
+    callback: Hook | None = None,
 ) -> tuple[list[np.ndarray], list[np.ndarray], list[float]]:
     """Algorithm 1 (Deep Semi-NMF), or with graphs on the codes Algorithm 2 (Deep WSF).
 
@@ -41,11 +41,17 @@ def algorithm(
         basis = None
         for i in range(len(Z)):
             basis = refit(X, H[-1], Z, i, basis)
-            H[i] = step(X, H[i], basis, graphs[i], eta)
+            H[i] = step(X, H[i], basis, graphs[i])
         history.append(objective(X, H[-1], basis, graphs[-1]))
-        if callback is not None and callback(sweep + 1, history[-1], 0.0):
+        if callback is not None and callback(sweep + 1, history[-1]):
             break
     return H, Z, history
+
+
+def settled(history: Sequence[float], tol: float) -> bool:
+    """Whether the last two sweeps hardly changed the objective: published sweeps are counted, and never stop for it."""
+    last = history[-3:]
+    return tol > 0 and len(last) == 3 and all(abs(a - b) <= tol * abs(b) for a, b in pairwise(last))
 
 
 def refit(X: np.ndarray, top: np.ndarray, weights: list[np.ndarray], i: int, below: np.ndarray | None) -> np.ndarray:
@@ -59,19 +65,19 @@ def refit(X: np.ndarray, top: np.ndarray, weights: list[np.ndarray], i: int, bel
 
 
 def layer(
-    X: np.ndarray, H: np.ndarray, graph: tuple[float, GraphOperator] | None, *, max_iter: int, eta: float = 0.5
+    X: np.ndarray, H: np.ndarray, graph: tuple[float, GraphOperator] | None, *, max_iter: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Semi-NMF (or WSF) of one layer: the published pre-training."""
     for _ in range(max_iter):
         Z = np.linalg.pinv(H) @ X
-        H = step(X, H, Z, graph, eta)
+        H = step(X, H, Z, graph)
     return H, np.linalg.pinv(H) @ X
 
 
-def step(X: np.ndarray, H: np.ndarray, basis: np.ndarray, graph, eta: float) -> np.ndarray:
+def step(X: np.ndarray, H: np.ndarray, basis: np.ndarray, graph) -> np.ndarray:
     """One multiplicative step of the codes on a basis."""
     up, down = parts(X, H, basis, graph)
-    return H * (up / np.maximum(down, 1e-10)) ** eta
+    return H * np.sqrt(up / np.maximum(down, 1e-10))
 
 
 def parts(X: np.ndarray, H: np.ndarray, basis: np.ndarray, graph) -> tuple[np.ndarray, np.ndarray]:

@@ -13,9 +13,9 @@ import numpy as np
 from . import published
 from .agreement import residual_weights
 from .base import Layer
+from .callbacks import Hook
 from .consensus import Consensus
 from .graphs import GraphOperator
-from .solve import Callback
 from .stacked import Stacked
 from .stacks import compose
 
@@ -29,12 +29,14 @@ def run(
     gamma: float,
     beta: float,
     max_iter: int,
-    callback: Callback | None = None,
+    tol: float,
+    callback: Hook | None = None,
 ) -> tuple[Consensus, list[list[Layer]]]:
     """Pre-training and Algorithm 1; the consensus and the layers of each view."""
     arrays = np.split(views.rows(slice(0, views.shape[0])).astype(np.float64), views.edges[1:-1], axis=1)
     codes, weights, H = pretrain(arrays, sizes, rng, max_iter)
     found = algorithm(arrays, codes, weights, H, graphs, gamma=gamma, beta=beta, max_iter=max_iter, callback=callback)
+    found.converged = published.settled(found.history, tol)
     found.H = (found.H * views.scale).astype(views.dtype)
     found.powers, stacks = found.weights**gamma, []
     for hidden, Z in zip(codes, weights, strict=True):
@@ -68,14 +70,14 @@ def algorithm(
     gamma: float,
     beta: float,
     max_iter: int,
-    callback: Callback | None = None,
+    callback: Hook | None = None,
 ) -> Consensus:
     """Algorithm 1. Codes (but the last of a view, which all share) and weights are changed in place.
 
     The history holds half of ``sum_v a_v^gamma R_v``, with the a_v the sweep was made with; for gamma below 1 it may
     rise from sweep to sweep, for the a_v are then the worst there are.
     """
-    found = Consensus(H.copy(), np.full(len(views), 1 / len(views)), converged=True)
+    found = Consensus(H.copy(), np.full(len(views), 1 / len(views)))
     for sweep in range(max_iter):
         powers = found.weights**gamma
         for X, stack, Z in zip(views, codes, weights, strict=True):
@@ -86,7 +88,7 @@ def algorithm(
         found.history.append(float(powers @ residuals) / 2)
         found.weights = residual_weights(residuals, gamma)
         found.n_iter = sweep + 1
-        if callback is not None and callback(sweep + 1, found.history[-1], 0.0):
+        if callback is not None and callback(sweep + 1, found.history[-1]):
             break
     return found
 
@@ -97,7 +99,7 @@ def _sweep_view(X: np.ndarray, codes: list[np.ndarray], Z: list[np.ndarray], H: 
     for i in range(len(Z)):
         basis = published.refit(X, H, Z, i, basis)
         if i < len(Z) - 1:
-            codes[i] = published.step(X, codes[i], basis, None, 0.5)
+            codes[i] = published.step(X, codes[i], basis, None)
 
 
 def _step(views, bases, graphs, powers: np.ndarray, beta: float, H: np.ndarray) -> np.ndarray:

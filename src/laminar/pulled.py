@@ -6,23 +6,21 @@ is scaled and its codes are scaled back; between fits components are kept at sum
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import numpy as np
-from scipy.linalg import block_diag
 
-from . import threads, updates
+from . import updates
 from .constraints import NonNegative
 from .data import Matrix
 from .init import best_components
 from .solve import solve
-from .terms import Pull, Quad, gram_of
+from .terms import Pull, Quad
 
 
 @dataclass
-class View:
+class ViewFactors:
     """One view and its factors.
 
     Attributes
@@ -40,7 +38,7 @@ class View:
     @property
     def total(self) -> float:
         """Sum of the data in unit scale, 1 if they are zero: codes over it are those of a view with sum one."""
-        return self.data.total or 1.0
+        return self.data.total if self.data.total >= 0.5 else 1.0  # of data too small to divide by, next to nothing
 
     def start_components(self, floor: float) -> None:
         """Take the best components for the codes, none of their entries much smaller than their mean."""
@@ -58,7 +56,7 @@ class View:
 
     def fit(self, rule: Rule, target: np.ndarray, lam: float, *, max_iter: int, tol: float) -> None:
         """Move both factors until a turn lowers the objective by less than ``tol`` of it."""
-        rules = {"Z": partial(rule.components, lam=lam), "H": rule.codes}
+        rules = {"Z": rule.components, "H": rule.codes}
         problem, start = Pulled(self.data, target, lam), {"Z": self.Z, "H": self.H}
         best = solve(problem, start, rules, max_iter=max_iter, tol=tol, extrapolate=rule.leaps).best
         self.Z, self.H = best["Z"], best["H"]
@@ -76,11 +74,6 @@ class Pulled:
 
     order = ("Z", "H")
 
-    @property
-    def noise(self) -> float:
-        """Differences of the objective smaller than this are rounding."""
-        return 8 * float(np.finfo(self.data.dtype).eps) * self.data.sqnorm
-
     def term(self, name: str, F: Mapping[str, np.ndarray]) -> Quad:
         """The objective as one factor sees it."""
         see = self._components_term if name == "Z" else self._codes_term
@@ -90,23 +83,23 @@ class Pulled:
         """The sums q cost ``lam / 2 sum_a (e_a q_a^2 - 2 c_a q_a)`` beyond the fit, e being the squared lengths of the
         codes and c their products with the target.
         """
-        fit = Quad.fit(self.data.T, H).materialized(Z.shape, Z.dtype)
+        fit = Quad.fit(self.data.T, H).materialized()
         e, c = np.diag(fit.gram), np.einsum("ij,ij->j", H, self.target)
-        lam = Z.dtype.type(self.lam)
+        columns = np.full_like(e, self.lam)
 
         def pull(Z: np.ndarray) -> Pull:
-            up, down = lam * Z.sum(0) * e, lam * c
-            return Pull(lambda b: up, lambda b: down, None, None, np.ones_like(e))
+            up = Z.sum(0) * e
+            return Pull(lambda b: up, lambda b: c, None, None, columns)
 
         def extra(Z: np.ndarray) -> float:
             q = Z.sum(0, dtype=np.float64)
-            return float(lam) / 2 * float(e @ q**2 - 2 * c @ q)
+            return self.lam / 2 * float(e @ q**2 - 2 * c @ q)
 
         return replace(fit, floor=-np.inf, pull=pull, extra=extra)
 
     def _codes_term(self, H: np.ndarray, Z: np.ndarray) -> Quad:
         """A fit with a ridge around the target, in the scale of the components' sums."""
-        fit = Quad.fit(self.data, Z).materialized(H.shape, H.dtype)
+        fit = Quad.fit(self.data, Z).materialized()
         target, q = self.target, Z.sum(0)
         weight = H.dtype.type(self.lam) * q
         return replace(
@@ -123,35 +116,34 @@ class Rule:
 
     Attributes
     ----------
-    components : callable
-        ``(Z, term, constraint, lam=) -> Z``.
-    codes : callable
-        ``(H, term, constraint) -> H``.
+    components, codes : callable
+        ``(F, term, constraint) -> F``.
     leaps : bool
         Whether steps are extrapolated.
     floor : float
         Smallest entry of a start against the mean: a multiplicative rule never leaves zero.
     """
 
-    components: Callable[..., np.ndarray]
-    codes: Callable[..., np.ndarray]
+    components: updates.Update
+    codes: updates.Update
     leaps: bool
     floor: float
 
 
-def descend(Z: np.ndarray, term: Quad, constraint=None, *, lam: float, sweeps: int = 2) -> np.ndarray:
+def descend(Z: np.ndarray, term: Quad, constraint=None, *, sweeps: int = 2) -> np.ndarray:
     """Coordinate descent over whole components: each is the best one while the others rest.
 
     Given its sum q a component is ``max(0, b - lam q)``, where b is its least-squares solution before the pull of the
     sums; q is the root of a convex function, which Newton's method finds in a few steps.
     """
     rows = slice(0, len(Z))
-    B, G = term.linear(rows).T, term.gram
-    c, rest = term.at(Z).here.down(rows), np.ascontiguousarray(Z.T)
+    B, G, here = term.linear(rows).T, term.gram, term.at(Z).here
+    lam, c = here.columns[0], here.columns * here.down(rows)  # one weight for all components
+    rest = np.ascontiguousarray(Z.T)
     for _ in range(sweeps):
         for a in np.flatnonzero(np.diag(G) > np.finfo(G.dtype).tiny):
             free = rest[a] + (B[a] - G[a] @ rest + c[a]) / G[a, a]
-            rest[a] = _with_sum(free, Z.dtype.type(lam), rest[a].sum())
+            rest[a] = _with_sum(free, lam, rest[a].sum())
     return np.ascontiguousarray(rest.T)
 
 
@@ -166,14 +158,9 @@ def _with_sum(free: np.ndarray, lam: float, q: float) -> np.ndarray:
     return z
 
 
-def multiply(Z: np.ndarray, term: Quad, constraint, *, lam: float) -> np.ndarray:
-    """Liu et al.'s rule for the components; the term knows the weight."""
-    return updates.multiplicative(Z, term, constraint)
-
-
 RULES = {
     "fast": Rule(descend, updates.hals, leaps=True, floor=0.0),
-    "published": Rule(multiply, updates.multiplicative, leaps=False, floor=1e-3),
+    "published": Rule(updates.multiplicative, updates.multiplicative, leaps=False, floor=1e-3),
 }
 
 
@@ -188,13 +175,13 @@ def shares(lam: np.ndarray) -> np.ndarray:
     return lam / lam.sum() if lam.any() else np.full(len(lam), 1 / len(lam))
 
 
-def consensus(views: list[View], lam: np.ndarray) -> np.ndarray:
+def consensus(views: list[ViewFactors], lam: np.ndarray) -> np.ndarray:
     """The weighted mean of the codes of all views, each in the scale of a view with sum one."""
     pairs = zip(views, shares(lam), strict=True)
     return sum(view.H * view.H.dtype.type(share / view.total) for view, share in pairs)
 
 
-def objective(views: list[View], lam: np.ndarray, mean: np.ndarray) -> float:
+def objective(views: list[ViewFactors], lam: np.ndarray, mean: np.ndarray) -> float:
     """Half of ``sum_v ||X_v - H_v Z_v||^2 + lam_v ||H_v - mean||^2``, every X_v with sum one."""
     parts = []
     for view, weight in zip(views, lam, strict=True):
@@ -205,7 +192,7 @@ def objective(views: list[View], lam: np.ndarray, mean: np.ndarray) -> float:
     return float(sum(parts))
 
 
-def chain(views: list[View], rule: Rule, *, rounds: int = 3, max_iter: int, tol: float) -> None:
+def chain(views: list[ViewFactors], rule: Rule, *, rounds: int = 3, max_iter: int, tol: float) -> None:
     """Liu et al.'s start: plain factorisations, each from the codes of the view before, several times round."""
     before = views[0]
     for _ in range(rounds):
@@ -214,46 +201,3 @@ def chain(views: list[View], rule: Rule, *, rounds: int = 3, max_iter: int, tol:
             view.start_components(rule.floor)
             view.fit(rule, np.zeros_like(view.H), 0.0, max_iter=max_iter, tol=tol)
             before = view
-
-
-def joint_codes(
-    linear: list[np.ndarray], bases: list[np.ndarray], observed: np.ndarray, lam: np.ndarray
-) -> tuple[list[np.ndarray], np.ndarray]:
-    """The best codes of each view for given components, zero where it is missing, and their consensus.
-
-    The consensus is a mean of codes and drops out: one problem for the codes of all views side by side. Samples that
-    have the same views share one Gram.
-
-    Parameters
-    ----------
-    linear, bases : list of ndarray of shape (n_samples, k), (n_features, k)
-        Of each view the products with its components, and the transposed components; both with sum one.
-    observed : ndarray of bool of shape (n_samples, n_views)
-        Which sample has which view.
-    lam : ndarray of shape (n_views,)
-        How strongly codes are drawn to the consensus.
-
-    Examples
-    --------
-    >>> linear, bases = [np.array([[1.0]]), np.array([[3.0]])], [np.eye(1), np.eye(1)]
-    >>> codes, mean = joint_codes(linear, bases, np.array([[True, True]]), np.array([1e6, 1e6]))
-    >>> mean.round(3), codes[0].round(3)  # drawn together so strongly, both are the mean
-    (array([[2.]]), array([[2.]]))
-    """
-    k, dtype = linear[0].shape[1], linear[0].dtype
-    codes, mean = [np.zeros_like(B) for B in linear], np.zeros_like(linear[0])
-    for pattern in np.unique(observed, axis=0):
-        rows, present = np.flatnonzero((observed == pattern).all(axis=1)), np.flatnonzero(pattern)
-        gram = _joint_gram([bases[v] for v in present], lam[present]).astype(dtype)
-        B = np.hstack([linear[v][rows] for v in present])
-        H = updates.exact(np.zeros_like(B), Quad(B.__getitem__, gram, threads.blocks(len(rows), 256), 0.0, 1.0))
-        for i, (v, share) in enumerate(zip(present, shares(lam[present]), strict=True)):
-            codes[v][rows] = H[:, i * k : (i + 1) * k]
-            mean[rows] += dtype.type(share) * codes[v][rows]
-    return codes, mean
-
-
-def _joint_gram(bases: list[np.ndarray], lam: np.ndarray) -> np.ndarray:
-    """Curvature of the objective in the codes of all views side by side, the consensus being their mean."""
-    coupling = np.diag(lam) - np.outer(lam, shares(lam))
-    return block_diag(*(gram_of(Z.astype(np.float64)) for Z in bases)) + np.kron(coupling, np.eye(bases[0].shape[1]))

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
+from functools import cached_property
+from numbers import Integral
 
 import numpy as np
 from sklearn.cluster import KMeans
+from sklearn.utils import check_random_state
 
 from .graphs.specs import check_choice
 
@@ -73,7 +77,19 @@ def reader(readout: str, layer) -> Callable[[np.ndarray], np.ndarray]:
         root = isometry(layer.components)
         return lambda H: (H @ root).astype(H.dtype)
     W = whitener(layer.representation)
-    return lambda H: unit_rows(H @ W).astype(H.dtype)
+    return lambda H: embed(H, W).astype(H.dtype)
+
+
+def embed(H: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """Codes in another basis, each row of length one.
+
+    Examples
+    --------
+    >>> embed(np.array([[1.0, 1.0]]), np.diag([3.0, 4.0]))
+    array([[0.6, 0.8]])
+    """
+    # Codes that are all zero span nothing: every sample is alike.
+    return unit_rows(H @ W) if W.shape[1] else np.zeros((len(H), 1))
 
 
 class Clusters:
@@ -98,33 +114,38 @@ class Clusters:
     """
 
     def __init__(self, H: np.ndarray, random_state=None, basis: np.ndarray | None = None):
-        self.H, self.random_state, self.basis = H, random_state, basis
-        self._fitted: dict[int, tuple[np.ndarray, KMeans]] = {}
+        self.H, self.basis = H, basis
+        # Drawn now: copies of a fitted model must agree on clusters that none of them has looked for yet. From a copy:
+        # clusters that nobody asks for leave a generator as it is.
+        drawn = isinstance(random_state, Integral)
+        self.random_state = random_state if drawn else deepcopy(check_random_state(random_state)).randint(2**31 - 1)
+        self._fitted: dict[int, KMeans] = {}
 
-    def _fit(self, n_clusters: int) -> tuple[np.ndarray, KMeans]:
+    @cached_property
+    def _basis(self) -> np.ndarray:
+        return whitener(self.H) if self.basis is None else self.basis
+
+    def features(self, H: np.ndarray) -> np.ndarray:
+        """Return codes in the form that is clustered."""
+        return embed(H, self._basis)
+
+    def _fit(self, n_clusters: int) -> KMeans:
         if n_clusters not in self._fitted:
             if n_clusters > len(self.H):
                 raise ValueError(
                     f"n_clusters={n_clusters} is more than the {len(self.H)} samples the model was fitted on: "
                     "ask for fewer clusters."
                 )
-            W = whitener(self.H) if self.basis is None else self.basis
-            self._fitted[n_clusters] = W, self._model(self._embed(self.H, W), n_clusters)
+            self._fitted[n_clusters] = self._model(self.features(self.H), n_clusters)
         return self._fitted[n_clusters]
 
     def _model(self, E: np.ndarray, n_clusters: int):
         """What predicts clusters, fitted."""
-        return KMeans(n_clusters, n_init=20, random_state=self.random_state).fit(E)
-
-    @staticmethod
-    def _embed(H: np.ndarray, W: np.ndarray) -> np.ndarray:
-        # Codes that are all zero span nothing: every sample is alike.
-        return unit_rows(H @ W) if W.shape[1] else np.zeros((len(H), 1))
+        return KMeans(int(n_clusters), n_init=20, random_state=self.random_state).fit(E)
 
     def predict(self, H: np.ndarray, n_clusters: int) -> np.ndarray:
         """Return the cluster of each row of codes."""
-        W, model = self._fit(n_clusters)
-        return model.predict(self._embed(H, W))
+        return self._fit(n_clusters).predict(self.features(H))
 
 
 def readout_basis(H: np.ndarray, Z: np.ndarray, energy: float, n_features: float, expected: int) -> np.ndarray:

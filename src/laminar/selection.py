@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array, check_random_state
 
 from ._extras import require
+from .data import dense
 from .graphs.specs import check_choice
 from .metrics import adjusted_rand_index
 from .models import DeepSemiNMF
@@ -186,13 +187,13 @@ def _entries(model, X, rng) -> list[float]:
     """Share of a hidden block that each layer predicts."""
     hidden_rows, hidden_columns = (_third(size, rng) for size in X.shape)
     seen, unseen = X[~hidden_rows], X[hidden_rows]
-    fitted, known = seen[:, ~hidden_columns], _dense(seen[:, hidden_columns])
-    left, wanted = unseen[:, ~hidden_columns], _dense(unseen[:, hidden_columns])
+    fitted, known = seen[:, ~hidden_columns], dense(seen[:, hidden_columns])
+    left, wanted = unseen[:, ~hidden_columns], dense(unseen[:, hidden_columns])
     model.fit(fitted)
     total, scores = np.square(wanted).sum(), []
     for i in range(len(model.layers_)):
-        components = np.linalg.lstsq(model.transform(fitted, layer=i), known, rcond=None)[0]
-        missed = np.square(wanted - model.transform(left, layer=i) @ components).sum()
+        components = np.linalg.lstsq(model._transform(fitted, layer=i), known, rcond=None)[0]
+        missed = np.square(wanted - model._transform(left, layer=i) @ components).sum()
         scores.append(1 - float(missed / total) if total else 0.0)
     return scores
 
@@ -217,10 +218,6 @@ def _third(size: int, rng) -> np.ndarray:
     mask = np.zeros(size, dtype=bool)
     mask[rng.permutation(size)[: max(1, size // 3)]] = True
     return mask
-
-
-def _dense(X) -> np.ndarray:
-    return X.toarray() if hasattr(X, "toarray") else X
 
 
 def _best(scores: dict[Layers, np.ndarray], sign: int) -> Layers:

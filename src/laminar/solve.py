@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +22,7 @@ _NO_LEAP = 1e-4
 class Momentum:
     """How far to leap along the last step (Ang and Gillis): grows while it helps, shrinks when it does not."""
 
-    beta: float = 0.5
+    beta: float
     ceiling: float = 1.0
 
     def grow(self) -> None:
@@ -43,10 +44,10 @@ class State:
     plain: dict[str, np.ndarray]  # the last results of the updates, before any leap
     best: dict[str, np.ndarray]  # the pair the last entry of the history was computed on
     history: list[float] = field(default_factory=list)
-    lowest: float = np.inf  # of the history
     n_iter: int = 0
     momentum: Momentum | None = None
     patience: int = 0  # sweeps before the first leap
+    every: int = 1  # sweeps from one look at the objective to the next
     quiet: bool = False  # the last sweep hardly lowered the objective
     converged: bool = False
 
@@ -67,25 +68,23 @@ def solve(
 
     Converged means: a sweep lowered the objective by less than ``tol`` of itself, and the KKT residual (`terms`) is
     below the square root of ``tol``. Both are free of scale. With ``extrapolate`` steps are prolonged, after the first
-    ``patience`` sweeps. ``callback(iteration, objective, seconds)`` may return True to stop.
+    ``patience`` sweeps. ``callback(iteration, objective, seconds)`` hears of every sweep, with the objective as it was
+    last found, and may return True to stop.
     """
     began = time.perf_counter()
     momentum = _first_leap(problem) if extrapolate else None
-    state = State(dict(factors), {}, dict(factors), momentum=momentum, patience=patience)
+    state = State(dict(factors), {}, dict(factors), momentum=momentum, patience=patience, every=evaluate_every)
     del factors  # and with them the start, once it is left
     with threads.own_threads():
         while state.n_iter < max_iter and not state.converged:
             state.n_iter += 1
-            evaluate = state.n_iter % evaluate_every == 0 or state.n_iter == max_iter
-            value, residual, trial = _sweep(problem, updates, state, evaluate)
-            if not evaluate:
-                continue
-            if not _accept(problem, state, value, trial):
-                # Steps that hardly leap cannot go up: what is left is rounding.
-                state.converged = tol > 0 and state.momentum.beta < _NO_LEAP
-                continue
-            _test(problem, state, value, residual, tol)
-            if callback is not None and callback(state.n_iter, value, time.perf_counter() - began):
+            evaluate = state.n_iter == 1 or state.n_iter % evaluate_every == 0 or state.n_iter == max_iter
+            look = _sweep(problem, updates, state, evaluate)
+            if evaluate:
+                _weigh(state, look, tol)
+            if callback is not None and callback(state.n_iter, state.history[-1], time.perf_counter() - began):
+                if not evaluate:  # or the sweeps since the last look would be lost
+                    _weigh(state, look._replace(value=problem.value(look.factors)), tol)
                 break
     return state
 
@@ -95,9 +94,18 @@ def _first_leap(problem: Problem) -> Momentum:
     return Momentum(0.4 if any(isinstance(c, Free) for c in problem.constraints.values()) else 0.5)
 
 
-def _sweep(problem: Problem, updates: Mapping[str, Update], state: State, evaluate: bool) -> tuple[float, float, dict]:
-    """Update every factor once; returns the objective, the KKT residual before (if asked for) and their pair."""
-    value, residual, trial = 0.0, 0.0, dict(state.factors)
+class _Look(NamedTuple):
+    """What a sweep that was evaluated has shown."""
+
+    value: float
+    noise: float  # differences of values that are rounding
+    residual: float  # KKT, before the sweep; 0 if nobody asked
+    factors: dict[str, np.ndarray]  # the pair the value belongs to
+
+
+def _sweep(problem: Problem, updates: Mapping[str, Update], state: State, evaluate: bool) -> _Look:
+    """Update every factor once."""
+    value, noise, residual, trial = np.nan, 0.0, 0.0, dict(state.factors)
     check = state.quiet and evaluate
     for name in problem.order:
         term, constraint = problem.term(name, state.factors), problem.constraints[name]
@@ -107,9 +115,10 @@ def _sweep(problem: Problem, updates: Mapping[str, Update], state: State, evalua
         last = name == problem.order[-1]
         if last and evaluate:
             value = term.value(new)
+            noise = term.noise(value)
         state.factors[name] = _leap(state, name, new, constraint)
         trial[name] = new if last else state.factors[name]
-    return value, residual, trial
+    return _Look(value, noise, residual, trial)
 
 
 def _leap(state: State, name: str, new: np.ndarray, constraint) -> np.ndarray:
@@ -137,23 +146,26 @@ def _leap(state: State, name: str, new: np.ndarray, constraint) -> np.ndarray:
     return constraint.settle(out)
 
 
-def _accept(problem: Problem, state: State, value: float, trial: dict) -> bool:
-    """Keep a sweep that did not raise the objective; else go back to the best pair and leap less."""
+def _weigh(state: State, look: _Look, tol: float) -> None:
+    """Keep a sweep that did not raise the objective and see whether to stop; else go back and leap less."""
     if state.momentum is not None and state.history:
         # Measured from the lowest: from the last, noise would climb a step every sweep. A leap to NaN counts as well.
-        if not value <= state.lowest + problem.noise:
+        if not look.value <= min(state.history) + look.noise:
             state.factors, state.plain = dict(state.best), {}
             state.momentum.shrink()
-            return False
-        state.momentum.grow()
-    state.best, state.lowest = trial, min(value, state.lowest)
-    return True
+            # Steps that hardly leap cannot go up: what is left is rounding.
+            state.converged = tol > 0 and state.momentum.beta < _NO_LEAP and np.isfinite(state.history[-1])
+            return
+        if state.n_iter > state.every:  # before, there was hardly a leap to judge by
+            state.momentum.grow()
+    state.best = look.factors
+    _test(state, look, tol)
 
 
-def _test(problem: Problem, state: State, value: float, residual: float, tol: float) -> None:
+def _test(state: State, look: _Look, tol: float) -> None:
     """Record the objective and decide whether to stop: two quiet sweeps in a row, and at rest between them."""
     before = state.history[-1] if state.history else np.inf
-    state.history.append(value)
-    quiet = before - value <= max(tol * abs(value), problem.noise)  # a penalty may reward: below zero
-    state.converged = tol > 0 and quiet and state.quiet and residual <= np.sqrt(tol)
+    state.history.append(look.value)
+    quiet = before - look.value <= max(tol * abs(look.value), look.noise)  # a penalty may reward: below zero
+    state.converged = tol > 0 and quiet and state.quiet and look.residual <= np.sqrt(tol)
     state.quiet = quiet

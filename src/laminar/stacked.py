@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from scipy.linalg import eigh
 
 from . import threads
-from .data import _CACHED, Matrix, Rows, _share, wrap
+from .data import _CACHED, Matrix, Rows, _share, dense, wrap
 
 _SIDE = 1500  # samples up to which a view with more features than samples is replaced by one with as many
 
@@ -93,8 +93,9 @@ class Normalized(Derived):
         live = observed & (length > np.finfo(self.dtype).tiny ** 0.5)
         unit = np.divide(1, length, out=np.zeros_like(length), where=live)
         if mean is None:
-            mean = self.base.T.product(unit[:, None].astype(self.dtype))[:, 0] / max(1, observed.sum())
-            size = self._size(int(live.sum()), int(observed.sum()), mean)
+            n_observed = int(observed.sum())  # no numpy number: one of these would make double precision of single
+            mean = self.base.T.product(unit[:, None].astype(self.dtype))[:, 0] / max(1, n_observed)
+            size = self._size(int(live.sum()), n_observed, mean)
         self.mean, self.size = mean, size
         self._unit = (size * unit).astype(self.dtype)
         self._shift = (size * observed).astype(self.dtype)
@@ -106,8 +107,7 @@ class Normalized(Derived):
                 return np.sqrt(np.asarray(part.multiply(part).sum(axis=1, dtype=np.float64)).ravel())
             return np.sqrt(np.einsum("ij,ij->i", part, part, dtype=np.float64))
 
-        blocks = threads.blocks(self.shape[0], max(64, _CACHED // max(1, self.shape[1])))
-        return np.concatenate(threads.each(block, blocks))
+        return np.concatenate(threads.each(block, self._cached()))
 
     def _size(self, n_live: int, n_observed: int, mean: np.ndarray) -> float:
         """What brings the mean square to one; 0 where all samples are alike but for rounding."""
@@ -122,8 +122,7 @@ class Normalized(Derived):
 
     def rows(self, b: slice | np.ndarray) -> np.ndarray:
         """Rows b as an array, so few at a time."""
-        part = (self.base.T if self.flipped else self.base).rows(b)
-        part = part.toarray() if sp.issparse(part) else part
+        part = dense((self.base.T if self.flipped else self.base).rows(b))
         if self.flipped:
             return part * self._unit - self.mean[b, None] * self._shift
         return part * self._unit[b, None] - self._shift[b, None] * self.mean
@@ -204,8 +203,8 @@ class Stacked(Derived):
         """Rows b as an array, so few at a time."""
         if self.flipped:
             v, inside = self._part(b)
-            return self.roots[v] * _dense(self.parts[v].T.rows(inside))
-        return np.hstack([root * _dense(part.rows(b)) for root, part in zip(self.roots, self.parts, strict=True)])
+            return self.roots[v] * dense(self.parts[v].T.rows(inside))
+        return np.hstack([root * dense(part.rows(b)) for root, part in zip(self.roots, self.parts, strict=True)])
 
     def times(self, R: np.ndarray) -> Rows:
         """``X @ R`` by rows."""
@@ -219,10 +218,6 @@ class Stacked(Derived):
             return rows
         products = [part.times(root * R[s]) for part, root, s in zip(self.parts, self.roots, self.slices, strict=True)]
         return lambda b: sum(product(b) for product in products)
-
-
-def _dense(rows) -> np.ndarray:
-    return rows.toarray() if sp.issparse(rows) else rows
 
 
 def isometric(part: Matrix) -> Matrix:

@@ -10,10 +10,10 @@ from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted
 
 from ._extras import require
-from .graphs.specs import check_choice, count_samples
+from .graphs.specs import check_choice
 from .labels import Attribute, read_attribute, read_labels
 from .metrics import adjusted_rand_index, clustering_accuracy, normalized_mutual_information
-from .readout import unit_rows, whitener
+from .readout import embed, whitener
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -43,7 +43,7 @@ def layer_attribute_table(
     ----------
     model : fitted model with ``layers_``
         Any model of Laminar, of one layer or of several.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features), or None
+    X : {array-like, sparse matrix} of shape (n_samples, n_features), views, or None
         The samples that `attributes` describe. None will do where they are the training samples.
     attributes : mapping from name to labels, DataFrame, or array-like of shape (n_samples, n_attributes)
         Labels, some or all; -1, NaN, None and ``pandas.NA`` are unknown. Every sample is clustered, only those of known
@@ -82,11 +82,13 @@ def layer_attribute_table(
     check_is_fitted(model, "layers_")
     for metric in metrics:
         check_choice("metrics", metric, tuple(METRICS))
-    columns = _read(attributes, _count(model, X, transductive))
+    if transductive:
+        _check_training(model, X)
+    shown_by = [layer_features(model, i, None if transductive else X) for i in range(len(model.layers_))]
+    columns = _read(attributes, len(shown_by[0]))
     rows = {}
-    for i, label in enumerate(layer_names(model)):
-        training = layer_features(model, i)
-        shown = training if transductive else layer_features(model, i, X)
+    for i, (label, shown) in enumerate(zip(layer_names(model), shown_by, strict=True)):
+        training = shown if transductive else layer_features(model, i)
         row = rows[label] = {}
         for name, attribute in columns.items():
             found = _kmeans(training, shown, len(attribute.classes), n_init, random_state)
@@ -168,13 +170,11 @@ def layer_features(model, layer: int, X=None) -> np.ndarray:
     layer = range(len(model.layers_))[layer]
     if hasattr(model, "training_codes"):
         name = [*model.attributes_, "rest"][layer]
-        return model.training_codes(name) if X is None else model.transform(X, attribute=name)
-    top = layer == len(model.layers_) - 1
-    basis = getattr(getattr(model, "clusters_", None), "basis", None) if top else None
-    W = whitener(model.layers_[layer].representation) if basis is None else basis
-    codes = model.layers_[layer].representation if X is None else model.transform(X, layer=layer)
-    # Codes that are all zero span nothing: every sample is alike.
-    return unit_rows(codes @ W) if W.shape[1] else np.zeros((len(codes), 1))
+        return model.training_codes(name) if X is None else model._transform(X, attribute=name)
+    training = model.layers_[layer].representation
+    if layer == len(model.layers_) - 1:
+        return model.clusters_.features(training if X is None else model._transform(X))
+    return embed(training if X is None else model._transform(X, layer=layer), whitener(training))
 
 
 def layer_names(model) -> list[str]:
@@ -212,17 +212,14 @@ def _kmeans(training: np.ndarray, shown: np.ndarray, n_clusters: int, n_init: in
     return KMeans(n_clusters, n_init=n_init, random_state=random_state).fit(training).predict(shown)
 
 
-def _count(model, X, transductive: bool) -> int:
-    """Number of samples the attributes describe."""
-    if not transductive:
-        return count_samples(X)
+def _check_training(model, X) -> None:
+    """Refuse samples that cannot be those of the fit."""
     n = len(model.layers_[0].representation)
-    if X is not None and count_samples(X) != n:
+    if getattr(X, "shape", (n,))[0] != n:
         raise ValueError(
-            f"X has {count_samples(X)} samples but the model was fitted on {n}: give the training samples, or "
+            f"X has {X.shape[0]} samples but the model was fitted on {n}: give the training samples, or "
             "transductive=False for others."
         )
-    return n
 
 
 def _read(attributes, n_samples: int) -> dict[object, Attribute]:

@@ -15,6 +15,9 @@ import numpy as np
 from . import passes, threads
 from .data import Matrix, Rows, collect
 
+_ROUNDING = 8  # times the precision of the data: what a sum over all of them may be off by
+_CLOSE = 1e3  # roundings: below so many a value is taken by its residual
+
 
 @dataclass(frozen=True)
 class Pull:
@@ -69,6 +72,8 @@ class Quad:
         What one row of B costs, in multiplications per component; tells how many sweeps over F a new B is worth.
     floor : float
         What the value cannot be less than, but for rounding.
+    direct : callable or None
+        F -> the same by the residual, for fits so close that the Grams cancel.
     pull, extra : callable or None
         A penalty (see `penalties`): F -> `Pull`, and F -> its value.
     here : Pull or None
@@ -81,6 +86,7 @@ class Quad:
     constant: float
     effort: float
     floor: float = 0.0
+    direct: Callable[[np.ndarray], float] | None = None
     pull: Callable[[np.ndarray], Pull] | None = None
     extra: Callable[[np.ndarray], float] | None = None
     here: Pull | None = None
@@ -92,16 +98,21 @@ class Quad:
         k = other.shape[1]
         return cls(data.times(other), gram, data.blocks(k), data.sqnorm, data.entries_per_row)
 
-    def materialized(self, shape: tuple[int, int], dtype) -> Quad:
+    @property
+    def _space(self) -> tuple[tuple[int, int], np.dtype]:
+        """Shape and type of F, and of B."""
+        return (self.blocks[-1].stop, len(self.gram)), self.gram.dtype
+
+    def materialized(self) -> Quad:
         """The same term with B held as one array: for a small factor that is looked at more than once."""
-        B = collect(self.linear, self.blocks, shape, dtype)
+        B = collect(self.linear, self.blocks, *self._space)
         return replace(self, linear=B.__getitem__)
 
-    def remembered(self, shape: tuple[int, int], dtype) -> Quad:
+    def remembered(self) -> Quad:
         """The same, each block made by whoever asks for it first: one round of the threads less, if all ask for these
         blocks, as updates of rows do.
         """
-        B, known = np.empty(shape, dtype), set()
+        B, known = np.empty(*self._space), set()
 
         def rows(b: slice) -> np.ndarray:
             if (b.start, b.stop) not in known:
@@ -115,8 +126,8 @@ class Quad:
         """The same term where F stands; gradients and updates are taken there."""
         return self if self.pull is None else replace(self, here=self.pull(F))
 
-    def system(self, b: slice, f: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
-        """B and the ridge ``(rows, columns)`` of the separate problems of rows b, where F is f."""
+    def system(self, b: slice) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+        """B and the ridge ``(rows, columns)`` of the separate problems of rows b."""
         B, pull = self.linear(b), self.here
         if pull is None:
             return B, None, None
@@ -137,7 +148,21 @@ class Quad:
             return float(np.vdot(f @ G, f) / 2 - np.vdot(B.astype(np.float64, copy=False), f))
 
         value = max(sum(threads.each(block, self.blocks)) + self.constant / 2, self.floor)  # NaN stays NaN
+        if self.direct is not None and value <= _CLOSE * self._rounding:
+            value = self.direct(F)
         return value if self.extra is None else value + self.extra(F)
+
+    def noise(self, value: float) -> float:
+        """Differences of values about as large as this one that are rounding."""
+        if self.direct is None or value > _CLOSE * self._rounding:
+            return self._rounding
+        # Entries of the fit are off by a part of themselves each, in no direction: the residual hardly grows by that.
+        relative = self._rounding / self.constant if self.constant else 0.0
+        return relative * float(np.sqrt(max(value, 0.0) * self.constant)) + relative**2 * self.constant
+
+    @property
+    def _rounding(self) -> float:
+        return _ROUNDING * float(np.finfo(self.gram.dtype).eps) * self.constant
 
     def grad(self, b: slice, f: np.ndarray) -> np.ndarray:
         """Gradient on rows b, where F is f."""
@@ -206,6 +231,10 @@ class KL:
         """Return the divergence."""
         value = self.data.divergence(F, self.other)
         return value if self.extra is None else value + self.extra(F)
+
+    def noise(self, value: float) -> float:
+        """Differences of values that are rounding."""
+        return _ROUNDING * float(np.finfo(self.data.dtype).eps) * abs(self.data.total)
 
     def grad(self, b: slice, f: np.ndarray) -> np.ndarray:
         """Gradient on rows b, where F is f."""

@@ -179,7 +179,8 @@ def _check_fit(model, X, y) -> None:
     codes, before = model.layers_[-1].representation, X.copy()
     again = model.transform(X)
     _agree(X, before, 0, "transform leaves X unchanged")
-    _require(np.isfinite(again).all() and (again >= 0).all(), "codes are finite and non-negative")
+    _require(np.isfinite(again).all(), "codes are finite")
+    _agree(model._constraints["H"].project(again.copy()), again, 0, "codes respect the constraint of the model on H")
     loss = {H is again: _loss(model, X, H) for H in (codes, again)}
     slack = 1e-6 * loss[False] + 1e-12 * _loss(model, X, np.zeros_like(codes))
     _require(loss[True] <= loss[False] + slack, f"transform is not worse than fit ({loss[True]} to {loss[False]})")

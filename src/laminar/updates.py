@@ -42,7 +42,7 @@ def hals(F: np.ndarray, term: Quad, constraint=None) -> np.ndarray:
     term = term.at(F)
     if term.here is None or term.here.stiffness is None:
         return _descend(F, term, sweeps)
-    term = term.remembered(F.shape, F.dtype)
+    term = term.remembered()
     F = _descend(F, term, 1)
     for _ in range(min(sweeps, 4) - 1):
         F = _descend(F, term.at(F), 1)
@@ -54,7 +54,7 @@ def _descend(F: np.ndarray, term: Quad, sweeps: int) -> np.ndarray:
     G = kernels.padded(term.gram)
 
     def block(b: slice, f: np.ndarray) -> None:
-        B, *ridge = term.system(b, f)
+        B, *ridge = term.system(b)
         kernels.hals(f, B, G, sweeps, 0.15, *ridge)
 
     return _by_rows(block, F, term)
@@ -96,7 +96,7 @@ def exact(F: np.ndarray, term: Quad, constraint=None) -> np.ndarray:
     """Non-negative least squares to the last digit: where plain least squares is not the answer already, coordinate
     descent finds the support and pivoting finishes.
     """
-    G = np.ascontiguousarray(term.gram, dtype=np.float64)
+    pivot = _pivoting(term.gram)
     solve, singular = gram_solver(term.gram)
     eps = 8 * float(np.finfo(F.dtype).eps)
 
@@ -107,14 +107,48 @@ def exact(F: np.ndarray, term: Quad, constraint=None) -> np.ndarray:
             done = (free >= -eps * np.abs(free).max(1, keepdims=True)).all(1)
             f[done], rest = np.maximum(free[done], 0), np.flatnonzero(~done)
         h, B = np.ascontiguousarray(f[rest]), np.ascontiguousarray(B[rest])
-        if len(G) > 2 * _FEW:  # pivoting is cubic in the number of components: so many are left to descent alone
-            kernels.hals(h, B, term.gram, 50, 0.01)
-        else:
-            kernels.hals(h, B, term.gram, 30, 0.03)
-            kernels.nnls(h, B, G)
+        kernels.hals(h, B, term.gram, 30, 0.03)
+        pivot(h, B)
         f[rest] = h
 
     return _by_rows(block, F, term)
+
+
+def _pivoting(gram: np.ndarray) -> Callable[[np.ndarray, np.ndarray], None]:
+    """`kernels.nnls` on this Gram; of many components, on whichever side of the problem is the smaller one."""
+    G = np.ascontiguousarray(gram, dtype=np.float64)
+    if len(G) <= 2 * _FEW:
+        return lambda h, B: kernels.nnls(h, B, G)
+    solve, singular = gram_solver(G)
+    if singular:  # many that depend on each other would enter one by one, for seconds a row: left to descent
+        return lambda h, B: kernels.hals(h, B, gram, 50, 0.01)
+    K = solve(np.eye(len(G)))
+    K = np.ascontiguousarray((K + K.T) / 2)
+    return lambda h, B: _smaller_side(h, B, G, K, solve)
+
+
+def _smaller_side(h: np.ndarray, B: np.ndarray, G: np.ndarray, K: np.ndarray, solve: Callable) -> None:
+    """`kernels.nnls` with the inverse K of G at hand.
+
+    The slope ``y = G h - b`` of the best h is not negative either, and zero where h is not: as ``h = K y + K b`` it
+    solves the same problem with K and -K b. So the components at work are solved for or, if fewer, those at rest.
+    """
+    rest = np.ones(len(h), bool)
+    dual = np.flatnonzero(2 * (h > 0).sum(1) > h.shape[1])
+    if len(dual):
+        b = B[dual].astype(np.float64)
+        free = np.ascontiguousarray(solve(b.T).T)  # more digits than b @ K
+        y = np.where(h[dual] > 0, 0, np.maximum(h[dual] @ G - b, np.finfo(np.float64).tiny))
+        kernels.nnls(y, -free, K)
+        new = np.where(y > 0, 0, np.maximum(free + y @ K, 0))
+        slope = new @ G - b
+        wrong = np.where(new > 0, np.abs(slope), -slope).max(1)
+        done = wrong <= 1e-12 * np.abs(b).max(1)
+        h[dual[done]], rest[dual[done]] = new[done], False
+    if rest.any():
+        part = np.ascontiguousarray(h[rest])
+        kernels.nnls(part, np.ascontiguousarray(B[rest]), G)
+        h[rest] = part
 
 
 def multiplicative(F: np.ndarray, term: Quad | KL, constraint=_NONNEGATIVE, *, eta: float = 1.0) -> np.ndarray:
@@ -172,9 +206,7 @@ def diffuse(F: np.ndarray, term: KL, constraint=_NONNEGATIVE, *, penalty: Entrop
     return np.maximum(np.stack(codes, axis=1), 0).astype(F.dtype)
 
 
-def accelerated_gradient(
-    F: np.ndarray, term: Quad, constraint, *, min_steps: int = 10, max_steps: int = 1000
-) -> np.ndarray:
+def accelerated_gradient(F: np.ndarray, term: Quad, constraint) -> np.ndarray:
     """Nesterov's optimal gradient (NeNMF), restarted when it turns uphill; each block of rows on its own."""
     G, term = term.gram, term.at(F)
     steepest = float(np.linalg.eigvalsh(G.astype(np.float64))[-1]) * (1 + 1e-6)
@@ -182,11 +214,11 @@ def accelerated_gradient(
         return F.copy()
 
     def block(b: slice, h: np.ndarray) -> np.ndarray:
-        B, rows, columns = term.system(b, h)
+        B, rows, columns = term.system(b)
         # A ridge of its own for every entry: the steps differ in length, and distances are measured accordingly.
         ridge = h.dtype.type(0) if rows is None else rows[:, None] * columns
         y, a, first, lipschitz = h, 1.0, None, h.dtype.type(steepest) + ridge
-        for step in range(max_steps):
+        for step in range(1000):
             new = constraint.project(y - (y @ G + ridge * y - B) / lipschitz)
             moved = float(np.linalg.norm((new - y) * lipschitz))  # the projected gradient at y
             first = moved if first is None else first
@@ -194,7 +226,7 @@ def accelerated_gradient(
                 a = 1.0
             a_next = (1 + np.sqrt(1 + 4 * a * a)) / 2
             y, h, a = new + h.dtype.type((a - 1) / a_next) * (new - h), new, a_next
-            if step + 1 >= min_steps and moved <= 1e-3 * first:
+            if step + 1 >= 10 and moved <= 1e-3 * first:
                 break
         return h
 

@@ -7,17 +7,26 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .coding import Coder
+from . import threads
+from .coding import Coder, nameable, no_text
+from .graphs.specs import check_choice
+from .hints import ViewData
 from .views import Views, _first, _is_table, read_views
 
 _ARRAYS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
 
 
 class ViewCoder(Coder):
-    """A `Coder` whose X is a list or dict of views, or one array with ``view_sizes``."""
+    """A `Coder` whose X is a list or dict of views, or one array with ``view_sizes``.
 
+    A model says how views become codes, ``_coded``, how much of them these explain, ``_explained``, and how codes are
+    looked at, ``_look``.
+    """
+
+    @no_text()
     def _read(self, X, observed=None, *, allow_missing: bool = True) -> Views:
         """Views to fit, all of one floating type; what they look like is remembered."""
         if _several(X):
@@ -28,8 +37,11 @@ class ViewCoder(Coder):
         self.view_names_ = views.names
         self.view_sizes_ = np.array([array.shape[1] for array in views.arrays])
         self.n_features_in_ = int(self.view_sizes_.sum())
-        return _of_one_type(views)
+        views = _of_one_type(views)
+        self._check_data(views)
+        return views
 
+    @no_text()
     def _read_new(self, X, observed=None) -> Views:
         """Views to code, as many as there were in `fit`: what nobody has of them is empty."""
         check_is_fitted(self)
@@ -53,7 +65,9 @@ class ViewCoder(Coder):
                     f"view {self.view_names_[v]!r} has {array.shape[1]} features, but {type(self).__name__} was fitted "
                     f"on {self.view_sizes_[v]} of them."
                 )
-        return self._completed(_of_one_type(views), present)
+        views = self._completed(_of_one_type(views), present)
+        self._check_data(views)
+        return views
 
     def _named(self, X) -> dict[Hashable, Any]:
         """The views of X that are there, by the names of `fit`."""
@@ -89,20 +103,52 @@ class ViewCoder(Coder):
         check_is_fitted(self)
         return self.clusters_.predict(self.layers_[-1].representation, self.n_clusters or len(self.components_))
 
-    def fit_predict(self, X, y=None, **parameters) -> np.ndarray:
-        """Fit and return the cluster of each training sample, by the codes of the fit.
+    def transform(self, X: ViewData, *, observed: ArrayLike | None = None, readout: str = "raw") -> np.ndarray:
+        """Code samples by the views they have: the best non-negative codes for the components.
 
         Parameters
         ----------
-        X, y, **parameters
-            As for `fit`.
+        X : list or dict of {array-like, sparse matrix}, or one array
+            Views, as for `fit`; new samples may lack some. A view may be left out of a dict, or be None in a list.
+        observed : array-like of bool of shape (n_samples, n_views), default=None
+            Which sample has which view, in addition to what None and NaN say.
+        readout : {"raw", "whitened", "isometric"}, default="raw"
+            How the codes are looked at: as they are; in basis-free form; or with the distances of what they stand for,
+            for classifiers.
 
         Returns
         -------
-        labels : ndarray of shape (n_samples,)
-            ``labels_``.
+        H : ndarray of shape (n_samples, n_codes)
+            Codes, one set for all views.
         """
-        return self.fit(X, y, **parameters).labels_
+        return nameable(self, self._transform(X, observed, readout))
+
+    def _transform(self, X, observed=None, readout: str = "raw") -> np.ndarray:
+        """The same as an array whatever `set_output` says."""
+        check_is_fitted(self)
+        check_choice("readout", readout, ("raw", "whitened", "isometric"))
+        with threads.own_threads():
+            H = self._coded(self._read_new(X, observed))
+        return self._look(H, readout)
+
+    def score(self, X: ViewData, y: ArrayLike | None = None) -> float:
+        """Share of the views the model explains, each counted as in `fit`: 1 is a perfect fit.
+
+        Parameters
+        ----------
+        X : list or dict of {array-like, sparse matrix}, or one array
+            Views, as for `transform`.
+        y : Ignored
+            Not used, present for API consistency.
+
+        Returns
+        -------
+        score : float
+            Higher is better.
+        """
+        check_is_fitted(self)
+        with threads.own_threads():
+            return self._explained(self._read_new(X))
 
 
 def _several(X) -> bool:

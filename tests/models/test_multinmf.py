@@ -13,7 +13,7 @@ from laminar import MultiNMF
 from laminar.data import wrap
 from laminar.datasets import make_views
 from laminar.metrics import clustering_accuracy
-from laminar.pulled import RULES, Pulled, View, descend
+from laminar.pulled import RULES, Pulled, ViewFactors, descend
 from laminar.testing import check_term
 from reference import models as reference
 
@@ -142,12 +142,12 @@ def test_identical_views_have_identical_factors(rule):
 def test_no_step_raises_the_objective(rule, lam):
     X, (H, Z), steps = VIEWS[1], STARTS[1], RULES[rule]
     target = np.random.default_rng(1).random((60, 3)) * 20
-    view = View(wrap(X), H, np.ascontiguousarray(Z.T))
+    view = ViewFactors(wrap(X), H, np.ascontiguousarray(Z.T))
     X = X / view.data.scale
     values, problem = [cost(X, view.H, view.Z.T, target, lam)], Pulled(view.data, target, lam)
     for _ in range(20):
         term, limit = problem.term("Z", {"H": view.H, "Z": view.Z}), problem.constraints["Z"]
-        view.Z = steps.components(view.Z, term, limit, lam=lam)
+        view.Z = steps.components(view.Z, term, limit)
         values.append(cost(X, view.H, view.Z.T, target, lam))
         view.normalize()
         assert cost(X, view.H, view.Z.T, target, lam) == pytest.approx(values[-1], rel=1e-10)
@@ -173,10 +173,10 @@ def test_terms_are_the_objective():
 
 
 def test_components_descend_to_the_optimum():
-    view = View(wrap(VIEWS[0]), STARTS[0][0], np.ascontiguousarray(STARTS[0][1].T))
+    view = ViewFactors(wrap(VIEWS[0]), STARTS[0][0], np.ascontiguousarray(STARTS[0][1].T))
     target = np.random.default_rng(1).random((60, 3))
     term = Pulled(view.data, target, 0.5).term("Z", {"H": view.H, "Z": view.Z})
-    best = descend(view.Z, term, lam=0.5, sweeps=300)
+    best = descend(view.Z, term, sweeps=300)
     X, H, shape = VIEWS[0] / view.data.scale, view.H, view.Z.shape
     found = minimize(
         lambda z: cost(X, H, z.reshape(shape).T, target, 0.5),
@@ -256,8 +256,30 @@ def test_one_array_and_sparse_views():
 def test_float32(rule):
     single = [view.astype(np.float32) for view in VIEWS]
     model = fit(single, rule=rule)
-    assert model.consensus_.dtype == model.transform(single).dtype == model.components_.dtype == np.float32
+    arrays = [model.consensus_, model.components_, *model.representations_.values()]
+    arrays += [model.transform(single, readout=name) for name in ("raw", "whitened", "isometric")]
+    arrays += [model.inverse_transform(model.consensus_)]
+    assert {array.dtype for array in arrays} == {np.dtype(np.float32)}
     assert clustering_accuracy(Y, model.labels_) == 1
+
+
+def test_clusters_of_another_floating_type():
+    single = [view.astype(np.float32) for view in VIEWS]
+    for fitted, new in ((fit(max_iter=3), single), (fit(single, max_iter=3), VIEWS)):
+        assert clustering_accuracy(fitted.labels_, fitted.predict(new)) > 0.95
+
+
+def test_true_is_one_component():
+    assert fit(n_components=True, max_iter=2).consensus_.shape == (60, 1)
+
+
+def test_the_callers_matrices_stay_as_they_are():
+    whole = [sp.csr_array(view) for view in VIEWS]
+    halves = [sp.csr_array((np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), X.indptr * 2), X.shape) for X in whole]
+    model = fit(halves, max_iter=2)
+    assert model.transform(halves).shape == (60, 3)
+    assert model.score(halves) == pytest.approx(fit(whole, max_iter=2).score(whole))
+    assert [X.nnz for X in halves] == [2 * X.nnz for X in whole]
 
 
 @both_rules
@@ -287,14 +309,30 @@ def test_deterministic_and_pickles():
 
 def test_callback_and_convergence():
     seen = []
-    model = fit(callback=lambda i, value, seconds: seen.append((i, value)) or i == 2, tol=1e-9)
+    model = fit(callback=lambda i, value, seconds: seen.append(seconds) or i == 2, tol=1e-9)
     assert model.n_iter_ == len(seen) == 2
+    assert 0 < seen[0] < seen[1]
     assert not model.converged_
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         assert fit(tol=1e-2).converged_
     with pytest.warns(ConvergenceWarning, match="max_iter=2"):
         fit(max_iter=2, tol=1e-9, init="random", max_inner_iter=1)
+
+
+def test_with_named_output():
+    pytest.importorskip("pandas")
+    plain, model = fit(max_iter=3), MultiNMF(n_clusters=3, max_iter=3, random_state=0).set_output(transform="pandas")
+    np.testing.assert_array_equal(model.fit_predict(VIEWS), plain.labels_)
+    np.testing.assert_array_equal(model.predict(VIEWS), plain.predict(VIEWS))
+    np.testing.assert_array_equal(model.cluster(VIEWS, 2), plain.cluster(VIEWS, 2))
+    np.testing.assert_array_equal(model.fit_transform(VIEWS), plain.transform(VIEWS))
+    for readout in ("raw", "whitened", "isometric"):
+        table = model.transform(VIEWS, readout=readout)
+        assert list(table.columns) == ["multinmf0", "multinmf1", "multinmf2"]
+        np.testing.assert_array_equal(table, plain.transform(VIEWS, readout=readout))
+    np.testing.assert_array_equal(model.inverse_transform(table), plain.inverse_transform(table.to_numpy()))
+    assert model.score(VIEWS) == plain.score(VIEWS)
 
 
 def test_number_of_components():
@@ -314,11 +352,14 @@ def test_number_of_components():
         (VIEWS, {"lam": -1.0}, "lam"),
         (VIEWS, {"lam": [1.0, 2.0]}, "one number or 3"),
         (VIEWS, {"lam": [1.0, 2.0, np.nan]}, "one number or 3"),
+        (VIEWS, {"lam": ["a", 1.0, 2.0]}, "one number or 3"),
         (VIEWS, {"init": STARTS[:2]}, "each of the 3 views"),
+        (VIEWS, {"init": [1, 2, 3]}, "each of the 3 views"),
         (VIEWS, {"init": [STARTS[0]] * 3}, "of view 1 must have shapes"),
         (VIEWS, {"init": [(-STARTS[0][0], STARTS[0][1]), *STARTS[1:]]}, "not negative"),
         (VIEWS, {"rule": "slow"}, "rule"),
         ([VIEWS[0] / VIEWS[0].max() * 1e308], {}, "out of range"),
+        ([VIEWS[0], VIEWS[1].astype(str) + "x"], {}, "X holds text .view 1: .*: encode it as numbers"),
     ],
 )
 def test_bad_input(views, parameters, message):

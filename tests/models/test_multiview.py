@@ -14,6 +14,7 @@ from laminar.agreement import residual_weights
 from laminar.datasets import make_views, partial_labels
 from laminar.metrics import clustering_accuracy, normalized_mutual_information
 from laminar.readout import above_noise
+from laminar.stacked import Stacked
 
 DATA = make_views(120, n_classes=4, noise=1.0, n_noise_features=50, random_state=0)
 VIEWS, Y = DATA.views, DATA.y
@@ -138,6 +139,11 @@ def test_published_rule_on_one_view_is_deep_semi_nmf():
     np.testing.assert_allclose(found.history, history, rtol=1e-8)
 
 
+@pytest.mark.parametrize(("tol", "converged"), [(0.9, True), (0.0, False)])
+def test_published_sweeps_converge_by_tol(tol, converged):
+    assert fit(rule="published", layers=(12, 6), max_iter=5, tol=tol).converged_ == converged
+
+
 def test_inverse_transform_is_in_units_of_the_samples():
     model = fit([VIEWS[0], VIEWS[1]], layers=71)
     back = model.inverse_transform(model.transform(VIEWS[:2]))
@@ -232,8 +238,58 @@ def test_sparse_and_float32():
         np.testing.assert_allclose(other.transform(VIEWS[:2]), model.transform(VIEWS[:2]), atol=1e-6)
     single = [view.astype(np.float32) for view in VIEWS]
     small = fit(single)
-    assert codes(small).dtype == small.transform(single).dtype == small.components_.dtype == np.float32
     assert clustering_accuracy(Y, small.labels_) == 1
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"normalize": False}, {"weights": "auto"}, {"layers": (12, 6), "rule": "published", "max_iter": 3}],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_float32_stays_float32(parameters):
+    single = [view.astype(np.float32) for view in VIEWS]
+    model = fit(single, **parameters)
+    arrays = [model.components_, model.mean_, model.embedding_, codes(model)]
+    for view in model.views_.values():
+        arrays += [view.mean]
+        arrays += [array for layer in view.layers for array in vars(layer).values()]
+    arrays += [model.transform(single, readout=name) for name in ("raw", "whitened", "isometric")]
+    arrays += [model.inverse_transform(codes(model))]
+    assert {array.dtype for array in arrays} == {np.dtype(np.float32)}
+
+
+def test_the_callers_matrices_stay_as_they_are():
+    whole = [sp.csr_array(view) for view in VIEWS[:2]]
+    halves = [sp.csr_array((np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), X.indptr * 2), X.shape) for X in whole]
+    assert fit(halves).score(halves) == pytest.approx(fit(whole).score(whole))
+    assert [X.nnz for X in halves] == [2 * X.nnz for X in whole]
+
+
+def test_coding_is_one_pass_over_the_views(monkeypatch):
+    model, passes, times = fit(layers=6), [], Stacked.times
+    monkeypatch.setattr(Stacked, "times", lambda X, R: passes.append(X.shape) or times(X, R))
+    model.transform(VIEWS)
+    assert len(passes) == 1
+    model.score(VIEWS)
+    assert len(passes) == 3
+
+
+def test_with_named_output():
+    pytest.importorskip("pandas")
+    plain, model = fit(HOLES), MultiViewDeepNMF(n_clusters=4, random_state=0).set_output(transform="pandas")
+    np.testing.assert_array_equal(model.fit_predict(HOLES), plain.labels_)
+    np.testing.assert_array_equal(model.predict(HOLES), plain.predict(HOLES))
+    np.testing.assert_array_equal(model.cluster(HOLES, 3), plain.cluster(HOLES, 3))
+    np.testing.assert_array_equal(model.fit_transform(HOLES), plain.transform(HOLES))
+    for readout in ("raw", "isometric"):
+        table = model.transform(VIEWS, observed=OBSERVED, readout=readout)
+        assert list(table.columns) == list(model.get_feature_names_out())
+        np.testing.assert_array_equal(table, plain.transform(HOLES, readout=readout))
+    with pytest.raises(ValueError, match="names 31 columns"):
+        model.transform(HOLES, readout="whitened")
+    np.testing.assert_array_equal(model.inverse_transform(table), plain.inverse_transform(table.to_numpy()))
+    assert model.score(HOLES) == plain.score(HOLES)
 
 
 @pytest.mark.parametrize(
@@ -248,6 +304,8 @@ def test_sparse_and_float32():
         (VIEWS, {"weights": [1, 2]}, "weights must be 4"),
         (VIEWS, {"weights": [1, 2, -1, 1]}, "weights must be 4"),
         (VIEWS, {"layers": (5, 10)}, "smaller than the last"),
+        (VIEWS, {"layers": (1,), "n_clusters": 3}, r"last of layers must be 2 or more.*got \(1,\)"),
+        ([view / view.max() * 1e160 for view in VIEWS], {"normalize": False}, "square or its codes are out of range"),
         (HOLES, {"rule": "published"}, "every sample"),
         ([VIEWS[0], np.full((120, 2), np.inf)], {}, "infinity"),
     ],
@@ -267,6 +325,13 @@ def test_bad_new_views():
         model.transform([VIEWS[1], *VIEWS[1:]])
     with pytest.raises(ValueError, match="any view"):
         model.transform([None] * 4)
+
+
+def test_codes_out_of_range_are_refused():
+    huge = [(view / view.max() * 3.4e38).astype(np.float32) for view in VIEWS]
+    with pytest.raises(ValueError, match=r"magnitude in X is 3.4e\+38: .*codes are out of range. Divide X"):
+        fit(normalize=False).transform(huge)
+    assert np.isfinite(fit().transform(huge)).all()
 
 
 def test_a_view_without_content_has_no_weight():

@@ -2,8 +2,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import nnls
+from sklearn.base import clone
 from sklearn.decomposition import NMF as ScikitNMF
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.frozen import FrozenEstimator
 
 from laminar import NMF
 from reference import models as plain
@@ -269,3 +271,41 @@ def test_every_start_and_seed(X, init):
     warm = fit(X, init=one, tol=1e-6)
     assert warm.n_iter_ < 20
     assert warm.reconstruction_err_ <= one.reconstruction_err_ * (1 + 1e-9)
+
+
+def test_a_start_from_a_model_survives_cloning_when_frozen(X):
+    good = fit(X)
+    with pytest.raises(NotFittedError, match="init: this NMF is not fitted"):
+        clone(NMF(K, init=good)).fit(X)
+    again = clone(NMF(K, init=FrozenEstimator(good), max_iter=1)).fit(X)
+    assert again.reconstruction_err_ <= good.reconstruction_err_ * (1 + 1e-9)
+
+
+@every_way
+def test_a_start_from_kmeans_is_a_start_for_parts(X, way):
+    model = NMF(K, init="kmeans", max_iter=30, random_state=0, **way).fit(X)
+    assert model.components_.min() >= 0
+    assert np.isfinite(model.objective_history_).all()
+    assert np.isfinite(model.reconstruction_err_)
+
+
+@pytest.mark.parametrize("noise", [1e-2, 1e-3])
+def test_single_precision_gets_as_close_as_double(noise):
+    rng = np.random.default_rng(0)
+    X = rng.gamma(1.0, size=(200, 5)) @ rng.gamma(1.0, size=(5, 50)) + noise * rng.random((200, 50))
+    double, single = (NMF(5, random_state=0).fit(A) for A in (X, X.astype(np.float32)))
+    assert single.reconstruction_err_ == pytest.approx(double.reconstruction_err_, rel=0.02)
+    assert single.objective_history_[-1] == pytest.approx(single.reconstruction_err_**2 / 2, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"rule": "published", "solver": "hals"}, 'rule="published" is multiplicative: use solver="auto"'),
+        ({"solver": "hals", "eta": 0.5}, 'eta=0.5 is of multiplicative rules: use solver="mu"'),
+        ({"eta": 0.5}, "or leave eta=None"),
+    ],
+)
+def test_parameters_without_effect_are_refused(X, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        NMF(K, **parameters).fit(X)

@@ -26,9 +26,11 @@ def codes(model):
     return model.layers_[0].representation
 
 
-def test_published_rule_is_the_papers():
+@pytest.mark.parametrize("given", [None, rng.normal(size=(K, P))], ids=["codes", "both"])
+def test_published_rule_is_the_papers(given):
+    """Which begins with the components: those of a start have no say."""
     for n_iter, (H, Z) in enumerate(plain.semi_nmf(MIXED, H0, 12), start=1):
-        model = fit(MIXED, rule="published", init=(H0, None), max_iter=n_iter, tol=0)
+        model = fit(MIXED, rule="published", init=(H0, given), max_iter=n_iter, tol=0)
         size = np.linalg.norm(Z, axis=1)
         np.testing.assert_allclose(codes(model), H * size, rtol=1e-9)
         np.testing.assert_allclose(model.components_, Z / size[:, None], atol=1e-10)

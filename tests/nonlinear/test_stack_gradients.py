@@ -5,14 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from laminar.graphs import Chain, Labels
-from laminar.nonlinear import (
-    ACTIVATIONS,
-    GraphPenalty,
-    ScaleFreePenalty,
-    Stack,
-    gradients,
-    loss_and_gradients,
-)
+from laminar.nonlinear import ACTIVATIONS, ScaleFreePenalty, Stack, gradients, loss_and_gradients
 from laminar.nonlinear.gradients import Reduced, as_data, as_penalties
 
 N, P = 30, 7
@@ -31,8 +24,8 @@ def problem(layers, activation, seed=0, scale=1.0):
 
 def penalties(layers):
     graphs = [Chain().build(np.zeros((N, 1))), Labels().build(np.zeros((N, 1)), LABELS)]
-    kinds = [lambda graph: (0.3, graph), lambda graph: ScaleFreePenalty(0.2, graph), lambda graph: None]
-    return [kinds[i % 3](graphs[i % 2]) for i in range(len(layers))][::-1]
+    found = [ScaleFreePenalty(0.3, graphs[0]), ScaleFreePenalty(0.2, graphs[1]), None, ScaleFreePenalty(0.1, graphs[1])]
+    return found[: len(layers)][::-1]
 
 
 def plain_loss(X, weights, activation, H, penalties=None):
@@ -42,9 +35,7 @@ def plain_loss(X, weights, activation, H, penalties=None):
         codes.insert(0, g(codes[0] @ Z))
     loss = 0.5 * ((X - codes[0] @ weights[0]) ** 2).sum()
     for F, penalty in zip(codes, penalties or [None] * len(codes), strict=True):
-        if isinstance(penalty, tuple):
-            loss += penalty[0] / 2 * penalty[1].quad(F)
-        elif penalty is not None:
+        if penalty is not None:
             k = F.shape[1]
             F = F[:, F.any(0)]  # a silent unit is not rough
             rough = penalty.operator.quad_columns(F) / (F**2).sum(0)
@@ -83,7 +74,7 @@ def test_gradients(activation, layers, penalized, scale):
 def test_the_penalty_is_propagated_and_not_as_printed():
     # Tri-7: the paper hands down the gradient without the penalty; the difference must show.
     X, stack, H = problem((5, 3), "stanh")
-    pulls = [(0.5, Chain().build(X)), None]
+    pulls = [ScaleFreePenalty(0.5, Chain().build(X)), None]
     plain, penalized = loss_and_gradients(X, stack, H), loss_and_gradients(X, stack, H, pulls)
     assert np.linalg.norm(penalized[2][1] - plain[2][1]) > 1e-2 * np.linalg.norm(plain[2][1])
     np.testing.assert_array_equal(penalized[2][0], plain[2][0])
@@ -105,11 +96,10 @@ def test_no_weight_is_no_penalty(activation):
     X, stack, H = problem((5, 3), activation)
     graph = Chain().build(X)
     nothing = loss_and_gradients(X, stack, H)
-    for pulls in ([(0.0, graph), GraphPenalty(0.0, graph)], [ScaleFreePenalty(0.0, graph), None]):
-        loss, by_codes, by_weights = loss_and_gradients(X, stack, H, pulls)
-        assert loss == nothing[0]
-        for a, b in zip([by_codes, *by_weights], [nothing[1], *nothing[2]], strict=True):
-            np.testing.assert_array_equal(a, b)
+    loss, by_codes, by_weights = loss_and_gradients(X, stack, H, [ScaleFreePenalty(0.0, graph), None])
+    assert loss == nothing[0]
+    for a, b in zip([by_codes, *by_weights], [nothing[1], *nothing[2]], strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.parametrize("form", [np.asfortranarray, sp.csr_array, sp.csc_matrix, as_data], ids=lambda f: f.__name__)

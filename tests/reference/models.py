@@ -24,7 +24,7 @@ def lee_seung_kl(X, H, Z, n_iter):
 
 
 def semi_nmf(X, H, n_iter):
-    """Ding, Li and Jordan's Semi-NMF (Trigeorgis eq. 4 and 5), with the components that are best for each H."""
+    """Ding, Li and Jordan's Semi-NMF (Trigeorgis eq. 4 and 5): the components first."""
 
     def pos(A):
         return (np.abs(A) + A) / 2
@@ -32,11 +32,10 @@ def semi_nmf(X, H, n_iter):
     def neg(A):
         return (np.abs(A) - A) / 2
 
-    Z = np.linalg.pinv(H) @ X
     for _ in range(n_iter):
+        Z = np.linalg.pinv(H) @ X
         B, G = X @ Z.T, Z @ Z.T
         H = H * np.sqrt((pos(B) + H @ neg(G)) / (neg(B) + H @ pos(G)))
-        Z = np.linalg.pinv(H) @ X
         yield H, Z
 
 
@@ -192,7 +191,7 @@ def gnmf_kl(X, H, Z, W, alpha, n_iter):
 
 
 def wsf(X, H, W, alpha, n_iter):
-    """Trigeorgis et al.'s weakly supervised Semi-NMF, with the components that are best for each H."""
+    """Trigeorgis et al.'s weakly supervised Semi-NMF: the components first."""
 
     def pos(A):
         return (np.abs(A) + A) / 2
@@ -200,12 +199,11 @@ def wsf(X, H, W, alpha, n_iter):
     def neg(A):
         return (np.abs(A) - A) / 2
 
-    Z = np.linalg.pinv(H) @ X
     for _ in range(n_iter):
+        Z = np.linalg.pinv(H) @ X
         B, G = X @ Z.T, Z @ Z.T
         up = pos(B) + H @ neg(G) + alpha * W @ H
         H = H * np.sqrt(up / (neg(B) + H @ pos(G) + alpha * W.sum(1)[:, None] * H))
-        Z = np.linalg.pinv(H) @ X
         yield H, Z
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from numbers import Integral
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
@@ -14,6 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from ..graphs import Graph
+from ..hints import ViewData
 from ..readout import unit_rows
 from ..views import read_views
 from .affinity import Affinity, build_affinity, count_pieces
@@ -29,7 +32,7 @@ class ViewClusterer(ClusterMixin, BaseEstimator, ABC):
         "random_state": ["random_state"],
     }
 
-    def fit(self, X, y=None):
+    def fit(self, X: ViewData, y: ArrayLike | None = None) -> Self:
         """Cluster the samples.
 
         Parameters

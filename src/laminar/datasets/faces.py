@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils import Bunch, check_random_state
 
 from laminar.datasets._portrait import Scene
+from laminar.datasets.synthetic import check_parameters
 
 # Lowest and highest value of every trait; lengths are in half-images.
 _TRAITS = {
@@ -86,10 +87,7 @@ def make_faces(
     >>> faces.names["pose"]
     ['yaw -35', 'yaw +35']
     """
-    counts = {"n_identities": n_identities, "n_poses": n_poses, "n_lights": n_lights, "size": size}
-    for name, count in counts.items():
-        if count < 1:
-            raise ValueError(f"{name} must be at least 1, got {count}")
+    check_parameters("make_faces", locals())
     people_seed, wobble_seed = check_random_state(random_state).randint(2**31 - 1, size=2)
     # One row of numbers a person, so that asking for more people changes no one.
     people = np.random.RandomState(people_seed).uniform(size=(n_identities, len(_TRAITS) + len(_SHARES)))

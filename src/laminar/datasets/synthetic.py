@@ -1,11 +1,42 @@
 """Data with known structure: what the tests plant and the models must find."""
 
 from collections.abc import Sequence
+from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils import Bunch, check_random_state
+from sklearn.utils import Bunch, check_array, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 
 PHASES = ("neutral", "onset", "apex", "offset")
+
+
+def _least(kind: type, bound: int) -> list[Interval]:
+    return [Interval(kind, bound, None, closed="left")]
+
+
+_COUNTS = ("n_samples", "n_features", "n_components", "n_per_corner", "n_sequences", "n_classes")
+_FACES = ("n_identities", "n_poses", "n_lights", "size")
+_CONSTRAINTS = {
+    **dict.fromkeys((*_COUNTS, *_FACES), _least(Integral, 1)),
+    **dict.fromkeys(("n_slow", "n_fast", "n_noise_features", "per_class_min"), _least(Integral, 0)),
+    **dict.fromkeys(("noise", "spread", "scales"), _least(Real, 0)),
+    "levels": _least(Integral, 2),
+    "n_frames": _least(Integral, 10),  # to hold every phase
+    "distance": [Real],
+    "density": [Interval(Real, 0, 1, closed="right")],
+    "frac": [Interval(Real, 0, 1, closed="both")],
+    "basis": [StrOptions({"gamma", "normal"})],
+    "random_state": ["random_state"],
+}
+
+
+def check_parameters(maker: str, parameters: dict, sequences: Sequence[str] = ()) -> None:
+    """Refuse parameters of a function of this package, given its ``locals()``; of sequences, every entry counts."""
+    for name, value in parameters.items():
+        if name in sequences and (np.ndim(value) != 1 or not len(value)):
+            raise ValueError(f"{name} must be a sequence of one or more numbers, got {value!r}.")
+        for item in value if name in sequences else (value,):
+            validate_parameter_constraints(_CONSTRAINTS, {name: item}, maker)
 
 
 def make_lowrank(
@@ -46,10 +77,7 @@ def make_lowrank(
     >>> int(np.linalg.matrix_rank(data.X)), bool((data.X >= 0).all())
     (4, True)
     """
-    if basis not in ("gamma", "normal"):
-        raise ValueError(f'basis must be "gamma" or "normal", got {basis!r}')
-    if not 0 < density <= 1:
-        raise ValueError(f"density must lie in (0, 1], got {density}")
+    check_parameters("make_lowrank", locals())
     rng = check_random_state(random_state)
     H = rng.gamma(1.0, 1.0, size=(n_samples, n_components))
     keep = rng.uniform(size=H.shape) < density
@@ -108,10 +136,9 @@ def make_attributes(
     >>> train.y.shape, test.X.shape
     ((60, 3), (20, 50))
     """
+    check_parameters("make_attributes", locals(), ("levels", "scales"))
     if len(levels) != len(scales):
         raise ValueError(f"levels and scales must be equally long, got {len(levels)} and {len(scales)}")
-    if min(levels) < 2:
-        raise ValueError(f"every attribute needs at least 2 classes, got levels={tuple(levels)}")
     rng = check_random_state(random_state)
     maps = []
     for n_classes, scale in zip(levels, scales, strict=True):
@@ -149,10 +176,14 @@ def sample_attributes(
     >>> sample_attributes([np.eye(2), 5 * np.eye(2)], 4, noise=0.0, random_state=0).X.sum(axis=1)
     array([6., 6., 6., 6.])
     """
+    check_parameters("sample_attributes", locals())
+    maps = [check_array(effects, input_name="maps") for effects in maps]
+    if len({effects.shape[1] for effects in maps}) != 1:
+        raise ValueError(f"maps must be one or more arrays of the same features, got {[m.shape for m in maps]}.")
     rng = check_random_state(random_state)
     y = np.column_stack([rng.permutation(np.arange(n_samples) % len(effects)) for effects in maps])
     X = sum(effects[labels] for effects, labels in zip(maps, y.T, strict=True))
-    return Bunch(X=X + noise * rng.normal(size=X.shape), y=y, maps=list(maps))
+    return Bunch(X=X + noise * rng.normal(size=X.shape), y=y, maps=maps)
 
 
 def make_xor(n_per_corner: int = 25, *, distance: float = 3.0, spread: float = 1.0, random_state=None) -> Bunch:
@@ -182,6 +213,7 @@ def make_xor(n_per_corner: int = 25, *, distance: float = 3.0, spread: float = 1
     >>> data.X.shape, data.y.mean()
     ((100, 2), np.float64(0.5))
     """
+    check_parameters("make_xor", locals())
     rng = check_random_state(random_state)
     signs = np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]])
     corner = np.repeat(np.arange(4), n_per_corner)
@@ -230,8 +262,7 @@ def make_temporal(
     >>> film.X.shape, film.phase_names[film.phase[20]]
     ((80, 64), 'apex')
     """
-    if n_frames < 10:
-        raise ValueError(f"n_frames must be at least 10 to hold every phase, got {n_frames}")
+    check_parameters("make_temporal", locals())
     rng = check_random_state(random_state)
     parts = rng.gamma(1.0, 1.0, size=(n_slow + n_fast, n_features))
     films = []
@@ -301,6 +332,7 @@ def make_views(
     >>> [view.shape for view in make_views(60, n_noise_features=8, random_state=0).views]
     [(60, 30), (60, 40), (60, 50), (60, 8)]
     """
+    check_parameters("make_views", locals(), ("n_features",))
     rng = check_random_state(random_state)
     y = rng.permutation(np.arange(n_samples) % n_classes)
     maps = [rng.gamma(1.0, 1.0, size=(n_classes, p)) for p in n_features]
@@ -335,11 +367,10 @@ def partial_labels(y, frac: float, per_class_min: int = 1, random_state=None) ->
     >>> partial_labels([0, 0, 0, 0, 1, 1, 1, 1], frac=0.5, random_state=0)
     array([-1, -1,  0,  0,  1, -1,  1, -1])
     """
+    check_parameters("partial_labels", locals())
     y = np.array(y)
     if y.dtype.kind not in "iu" or y.ndim not in (1, 2):
         raise ValueError(f"y must hold integers in one or two dimensions, got {y.dtype} in {y.ndim}")
-    if not 0 <= frac <= 1:
-        raise ValueError(f"frac must lie in [0, 1], got {frac}")
     rng = check_random_state(random_state)
     known = np.full(y.shape, -1, dtype=np.result_type(y.dtype, np.int8))
     for labels, kept in zip(np.atleast_2d(y.T), np.atleast_2d(known.T), strict=True):

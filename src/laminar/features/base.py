@@ -6,14 +6,17 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from math import prod
 from numbers import Integral
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import normalize
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
+from ..hints import Data
 from .images import flatten, float_type, fold, grey, size_text, unit_scale
 from .progress import counting
 
@@ -42,7 +45,7 @@ class ImageTransformer(TransformerMixin, BaseEstimator):
 
     # ---- scikit-learn's contract ---------------------------------------------------------------------------------
 
-    def fit(self, X, y=None):
+    def fit(self, X: Data, y: ArrayLike | None = None) -> Self:
         """Learn the size of the images.
 
         Parameters
@@ -61,7 +64,7 @@ class ImageTransformer(TransformerMixin, BaseEstimator):
         self._images(X, reset=True)
         return self
 
-    def transform(self, X) -> np.ndarray:
+    def transform(self, X: Data) -> np.ndarray:
         """Describe images.
 
         Parameters

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from .._extras import require
+from ..hints import Data
 from .base import ImageTransformer
 from .images import as_bytes, float_type, labels
 
@@ -108,7 +111,7 @@ class SiftBagOfWords(ImageTransformer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X, y=None):
+    def fit(self, X: Data, y: ArrayLike | None = None) -> Self:
         """Find the words.
 
         Parameters
@@ -126,7 +129,7 @@ class SiftBagOfWords(ImageTransformer):
         self._learn(X)
         return self
 
-    def fit_transform(self, X, y=None) -> np.ndarray:
+    def fit_transform(self, X: Data, y: ArrayLike | None = None) -> np.ndarray:
         """Find the words and count them in the same images, which are described only once.
 
         Parameters

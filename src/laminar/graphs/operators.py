@@ -91,10 +91,6 @@ class GraphOperator(ABC):
         """Diagonal that L never exceeds, of shape (n_samples,): each sample may then move as if alone."""
         return 2 * self.degree
 
-    def norm_bound(self) -> float:
-        """Upper bound of the spectral norm of L."""
-        return 2 * float(self.degree.max(initial=0))
-
 
 class SparseOperator(GraphOperator):
     """Any sparse W; its diagonal is dropped: self-loops cancel in L and only slow multiplicative rules."""
@@ -135,8 +131,6 @@ class ClassOperator(GraphOperator):
         self.totals = self.members @ (self.linked * sizes)
         self.self_loops = self.members @ self.class_weights
         self.degree = self.members @ (self.class_weights * (sizes - 1))
-        # The eigenvalues of a class's Laplacian are 0 and its total weight; a class of one has no edge.
-        self.largest = float((self.class_weights * sizes)[sizes > 1].max(initial=0))
 
     def _sums(self, H):
         """Sums of the classes, in float64 even for float32: over a large class rounding would spoil L 1 = 0."""
@@ -178,9 +172,6 @@ class ClassOperator(GraphOperator):
     def stiffness(self):
         # Where all are linked to all L is the class size times the distance from the mean: half of the usual bound.
         return np.where(self.degree > 0, self.degree + self.self_loops, 0)
-
-    def norm_bound(self):
-        return self.largest
 
     def tocsr(self):
         weighted = self.members.copy()
@@ -230,7 +221,6 @@ class ChainOperator(SparseOperator):
     def __init__(self, n_samples: int, sequence: np.ndarray):
         self.order = np.argsort(sequence, kind="stable")
         self.linked = np.diff(sequence[self.order]) == 0
-        self.longest = np.bincount(sequence).max(initial=1)
         before, after = self.order[:-1][self.linked], self.order[1:][self.linked]
         W = sp.coo_array((np.ones(len(before)), (before, after)), shape=(n_samples, n_samples))
         super().__init__(sp.csr_array(W + W.T))
@@ -244,10 +234,6 @@ class ChainOperator(SparseOperator):
 
         parts = threads.each(block, threads.blocks(len(self.linked), 1024))
         return sum(parts, np.zeros(H.shape[1:])).astype(H.dtype)
-
-    def norm_bound(self):
-        # The largest eigenvalue of a path of m samples.
-        return float(4 * np.sin(np.pi * (self.longest - 1) / (2 * self.longest)) ** 2)
 
 
 class SumOperator(GraphOperator):
@@ -273,9 +259,6 @@ class SumOperator(GraphOperator):
 
     def quad_columns(self, H):
         return sum(weight * part.quad_columns(H) for weight, part in self.terms)
-
-    def norm_bound(self):
-        return sum(weight * part.norm_bound() for weight, part in self.terms)
 
     def tocsr(self):
         return sp.csr_array(sum(weight * part.tocsr() for weight, part in self.terms))

@@ -143,7 +143,8 @@ class Precomputed(Graph):
                 f"a precomputed graph over {n_samples} samples must have shape {(n_samples, n_samples)}; got "
                 f"{W.shape}. Build it from the same samples, one row and one column each."
             )
-        W = sp.csr_array(W, dtype=np.float32 if W.dtype == np.float32 else np.float64)
+        # A copy, as scipy puts the entries of a matrix in order when it is asked for their largest.
+        W = sp.csr_array(W, dtype=np.float32 if W.dtype == np.float32 else np.float64, copy=True)
         if not np.isfinite(W.data).all() or (W.data < 0).any():
             raise ValueError(
                 "a precomputed graph must have finite weights >= 0. If this is a Laplacian give its weights "

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -15,8 +17,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .. import threads
 from ..bands import BANDS, Band, FilterBank
 from ..base import Layer
+from ..coding import nameable, no_text
 from ..data import wrap
 from ..frames import FrameCoder
+from ..hints import Data
 from ..labels import Attribute, read_labels
 from ..linalg import truncated_svd
 from ..readout import reader
@@ -142,7 +146,7 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     # ---- fitting -------------------------------------------------------------------------------------------------
 
-    def fit(self, X, y=None):
+    def fit(self, X: Data, y: ArrayLike | None = None) -> Self:
         """Learn a layer for each attribute.
 
         Parameters
@@ -195,6 +199,7 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         weights, _ = weigh_bands([band[known] @ P for band in bands], own, power=self.power, ridges=self.ridges)
         return weights, P
 
+    @no_text()
     def _validate(self, X, *, reset: bool):
         return validate_data(
             self,
@@ -220,7 +225,7 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     # ---- using ---------------------------------------------------------------------------------------------------
 
-    def transform(self, X, attribute: Hashable = None, *, readout: str | None = None) -> np.ndarray:
+    def transform(self, X: Data, attribute: Hashable = None, *, readout: str | None = None) -> np.ndarray:
         """Code samples, seen before or not, by their nearest training samples.
 
         Parameters
@@ -237,6 +242,9 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         H : ndarray of shape (n_samples, n_components)
             Codes in the units of X, unless whitened.
         """
+        return nameable(self, self._transform(X, attribute, readout))
+
+    def _transform(self, X, attribute: Hashable = None, readout: str | None = None) -> np.ndarray:
         check_is_fitted(self)
         i = self._position(attribute)
         X = self._validate(X, reset=False)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import threads
 from ..base import NonNegativeData
 from ..data import Matrix
+from ..hints import Data
 from ..labels import Attribute, read_attribute
 from ..penalized import Penalized
 from ..penalties import Sparing
@@ -116,7 +117,7 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
     ):
         self._store(locals())
 
-    def predict_class(self, X) -> np.ndarray:
+    def predict_class(self, X: Data) -> np.ndarray:
         """Name the class whose components a sample has most of.
 
         Parameters
@@ -136,7 +137,7 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
                 "one sample at least, or use predict for clusters."
             )
         owners = np.arange(len(self.classes_)) == self.component_classes_[:, None]
-        return self.classes_[(self.transform(X) @ owners).argmax(1)]
+        return self.classes_[(self._transform(X) @ owners).argmax(1)]
 
     @property
     def _width(self) -> int:

@@ -6,6 +6,7 @@ from functools import partial
 from numbers import Real
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -18,6 +19,7 @@ from ..constraints import NonNegative
 from ..data import Matrix
 from ..embedding import Embedding, check_size
 from ..init import STARTS
+from ..penalties import Penalty
 from ..problem import Problem
 from ..samples import Samples
 
@@ -161,9 +163,12 @@ class ConceptFactorization(Factorizer):
         eta = self.eta or (0.5 if isinstance(chain, SplitMixtures) and chain.split[1].any() else 1.0)
         return dict.fromkeys(problem.order, partial(updates.multiplicative, eta=eta))
 
-    def _start(self, samples: Samples) -> dict[str, np.ndarray]:
+    def _ahead(self, factors: dict[str, np.ndarray], problem: Problem) -> dict[str, np.ndarray]:
+        return factors  # concepts are mixtures of all samples: few do not do
+
+    def _start(self, samples: Samples, penalty: Penalty | None) -> dict[str, np.ndarray]:
         """Codes, and weights that average the samples by them."""
-        data, k = samples.data, self.n_components
+        data, k = samples.data, self._width
         if isinstance(self.init, str):
             name = "kmeans" if self.init == "auto" else self.init
             H = STARTS[name](data, k, check_random_state(self.random_state))[0]
@@ -184,7 +189,7 @@ class ConceptFactorization(Factorizer):
 
     # ---- what a kernel cannot give -------------------------------------------------------------------------------
 
-    def inverse_transform(self, H, *, layer: int = -1) -> np.ndarray:
+    def inverse_transform(self, H: ArrayLike, *, layer: int = -1) -> np.ndarray:
         """Map codes back to the input space; not possible with a kernel.
 
         Parameters

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import StrOptions
 
 from ..base import Factorizer, NonNegativeData
 from ..callbacks import with_callbacks
+from ..hints import Data
 from ..labels import read_attribute
 from ..samples import Joined, Samples
 
@@ -88,7 +92,7 @@ class ConstrainedNMF(NonNegativeData, Factorizer):
         self._store(locals())
 
     @with_callbacks
-    def fit(self, X, y=None):
+    def fit(self, X: Data, y: ArrayLike | None = None) -> Self:
         """Learn the components of X.
 
         Parameters
@@ -105,7 +109,7 @@ class ConstrainedNMF(NonNegativeData, Factorizer):
         """
         return self._fit(X, y)
 
-    def fit_transform(self, X, y=None) -> np.ndarray:
+    def fit_transform(self, X: Data, y: ArrayLike | None = None) -> np.ndarray:
         """Learn the components of X and return the codes `transform` gives its samples.
 
         Parameters

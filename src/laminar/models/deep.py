@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from numbers import Real
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
@@ -14,6 +15,7 @@ from ..callbacks import hooks, with_callbacks
 from ..data import Matrix, wrap
 from ..deep import Deep, Fit
 from ..graphs import Rank, as_graph
+from ..hints import Data
 from ..linalg import truncated_svd
 from ..online import Batches
 from ..smoothing import nonnegative_rotation, smoothed_codes
@@ -45,17 +47,19 @@ class DeepSemiNMF(Batches):
         What stands between the layers: ``X ~ g(... g(H_m Z_m) ...) Z_1``. With one, hidden codes follow from the top.
     solver : {"auto", "hals", "mu", "apg", "lbfgs", "adam"}, default="auto"
         How codes move: coordinate descent ("auto"), multiplicative updates, accelerated gradient. With an activation
-        "lbfgs" ("auto"), "apg" or "adam".
+        "lbfgs" ("auto"), "apg" or "adam". With a graph it moves the hidden codes alone; the published rule has its own.
     batch_size : int or None, default=None
         Learn from so many samples at a time. Without an activation each batch is coded exactly and the basis follows
         running sums; with one, the steps are Adam's.
     init : {"auto", "random", "kmeans", "svd", "lp"}, default="auto"
         Start of each layer's pre-training; "auto" is "lp".
     max_iter : int, default=500
-        Largest number of sweeps of fine-tuning. 0 keeps the start: with ``fit(X, init=model)`` the codes of X on
-        another model's layers.
+        Largest number of sweeps of fine-tuning; with a graph, of turns, which are never more than 150. 0 keeps the
+        start: with ``fit(X, init=model)`` the codes of X on another model's layers.
     tol : float, default=1e-5
         Stop when a sweep lowers the objective by less than this part of it and the KKT residual is below its root.
+        With a graph the turns end when they gain less than 1e-6, whatever ``tol``. The published rule makes all its
+        sweeps: it has converged if the last two changed the objective by less than ``tol`` of it.
     rule : {"fast", "published"}, default="fast"
         "published" is Algorithm 1 of Trigeorgis et al. to the letter: multiplicative pre-training and fine-tuning of
         ``max_iter`` sweeps each, from random codes.
@@ -79,9 +83,9 @@ class DeepSemiNMF(Batches):
     objective_history_ : ndarray
         The objective, sweep by sweep; with a graph, the distance of the smoothed codes from non-negative ones.
     n_iter_ : int
-        Number of sweeps.
+        Number of sweeps, or of turns with a graph.
     converged_ : bool
-        Whether the fit stopped by itself.
+        Whether the fit came to rest within ``max_iter``, by what ``tol`` says.
 
     Notes
     -----
@@ -135,7 +139,7 @@ class DeepSemiNMF(Batches):
         self._store(locals())
 
     @with_callbacks
-    def fit(self, X, y=None, init=None):
+    def fit(self, X: Data, y: ArrayLike | None = None, init=None) -> Self:
         """Learn the layers of X.
 
         Parameters
@@ -153,14 +157,14 @@ class DeepSemiNMF(Batches):
         self : object
             The fitted model.
         """
-        return self._fit(X, init)
+        return self._fit(X, y, init)
 
-    def _fit(self, X, init):
+    def _fit(self, X, y, init):
         self._validate_params()
         self._check_combination(init)
         X = self._validate(X, reset=True)
         self._stack = self._stream = self._online = None
-        with threads.own_threads(), hooks(self, max(self.max_iter, 1)) as hook:
+        with threads.own_threads(), hooks(self, max(self.max_iter, 1), X, y) as hook:
             data = wrap(X)
             self._unit(data)  # X out of range is refused before anything is done with it
             if self.activation is not None:
@@ -176,7 +180,7 @@ class DeepSemiNMF(Batches):
             raise ValueError('rule="published" has one objective and its own start: use rule="fast".')
         if (self.activation is not None or self.batch_size is not None) and (published or coupled):
             raise ValueError('an activation or batch_size needs objective="reconstruction" and rule="fast".')
-        self._check_solver()
+        self._check_solver(self.activation is not None, f"activation={self.activation!r}")
         special = published or coupled or init is not None or self.activation or self.batch_size
         if special and not self._graph_is_free:
             raise ValueError("a graph smooths the codes of the squared error from a start of its own: use graph=None.")
@@ -204,14 +208,13 @@ class DeepSemiNMF(Batches):
 
     def _smooth(self, data: Matrix, hook) -> Fit:
         """The top layer: whitened codes, smoothed over the graph of their directions, turned to be non-negative."""
-        rng, k, began = check_random_state(self.random_state), self._sizes[-1], time.perf_counter()
+        rng, k = check_random_state(self.random_state), self._sizes[-1]
         U, s, _ = truncated_svd(data, self._width(k), rng)
         rank = max(1, int((s > max(data.shape) * np.finfo(data.dtype).eps * s[0]).sum()))
         Y = smoothed_codes(U[:, :rank], self._graph(k), self.smoothing)[:, :k]
         Y = np.pad(Y, ((0, 0), (0, k - Y.shape[1])))  # components beyond the rank of X stay silent
-        H, history = nonnegative_rotation(Y, rng, max_iter=min(max(self.max_iter, 1), _TURNS))
-        for i, value in enumerate(history, start=1):
-            hook(i, value, time.perf_counter() - began)
+        turns = min(max(self.max_iter, 1), _TURNS)
+        H, history, converged = nonnegative_rotation(Y, rng, max_iter=turns, callback=hook)
         H = H.astype(data.dtype)
         codes, before = self._pretrain(data, self._sizes[:-1])
         before.append(regress(H, codes[-1] if codes else data))
@@ -219,7 +222,7 @@ class DeepSemiNMF(Batches):
         for _ in range(10 if is_narrow(before) else 1):
             weights = least_change(weights, gram, product)
         codes, weights, lengths = self._read_out(data, [*codes, H], weights, before)
-        return Fit(codes, weights, history, len(history), lengths=lengths)
+        return Fit(codes, weights, history, len(history), converged or not self.max_iter, lengths)
 
     def _graph(self, k: int):
         if _is(self.graph, "auto") or _is(self.graph, "rank"):

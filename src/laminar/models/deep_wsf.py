@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Real
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .. import threads
 from ..callbacks import hooks, with_callbacks
 from ..data import Matrix, wrap
-from ..deep import Deep, Fit
+from ..deep import Deep, Fit, Graphs
 from ..graphs import GraphOperator, Labels
 from ..graphs.operators import SumOperator
+from ..hints import Data
 from ..labels import Attribute, read_alphas, read_labels
 from ..nonlinear import ScaleFreePenalty
 from ..readout import unit_rows, whitener
@@ -45,7 +48,13 @@ class DeepWSF(Deep):
         Weight of the layers above the first in the mode "coupled".
     activation : {None, "stanh", "square", "relu", "softplus", "sigmoid"}, default=None
         What stands between the layers, in the mode "network".
-    solver, batch_size, init, max_iter, tol, n_clusters, callback, random_state, verbose
+    solver : {"auto", "hals", "mu", "apg", "lbfgs", "adam"}, default="auto"
+        Where hidden codes follow from the top ones, that is in the mode "network" with labels and several layers, or
+        with an activation: "lbfgs" ("auto"), "apg" or "adam". Elsewhere "hals" ("auto"), "mu" or "apg"; the mode
+        "paper" has its own.
+    batch_size : int or None, default=None
+        With an activation: learn from so many samples at a time, which needs "adam".
+    init, max_iter, tol, n_clusters, callback, random_state, verbose
         As for :class:`DeepSemiNMF`.
 
     Attributes
@@ -111,7 +120,7 @@ class DeepWSF(Deep):
         self._store(locals())
 
     @with_callbacks
-    def fit(self, X, y=None, init=None):
+    def fit(self, X: Data, y: ArrayLike | None = None, init=None) -> Self:
         """Learn the layers of X.
 
         Parameters
@@ -136,11 +145,13 @@ class DeepWSF(Deep):
         X = self._validate(X, reset=True)
         attributes = () if y is None else read_labels(y, X.shape[0])
         alphas = read_alphas(self.alphas, len(attributes), "alphas")
-        with threads.own_threads(), hooks(self, max(self.max_iter, 1)) as hook:
+        with threads.own_threads(), hooks(self, max(self.max_iter, 1), X, y) as hook:
             data = wrap(X)
             self._unit(data)  # X out of range is refused before anything is done with it
+            graphs = self._graphs(X, attributes, alphas)
+            self._check_solver(*self._kind(graphs))
             where = self._assign(X, data, attributes, init)
-            self._run(X, data, self._penalties(X, y, alphas, where), init, hook)
+            self._run(X, data, self._penalties(graphs, where), init, hook)
         names = [j if a.name is None else a.name for j, a in enumerate(attributes)]
         self.attribute_layers_ = dict(zip(names, where, strict=True))
         self._warn()
@@ -151,14 +162,21 @@ class DeepWSF(Deep):
             raise ValueError(f'activation="{self.activation}" needs mode="network", got "{self.mode}".')
         if self.batch_size is not None and self.activation is None:
             raise ValueError("batch_size needs an activation here: labels tie the samples of a linear stack together.")
-        if self.activation is not None or self.mode != "network":
-            self._check_solver()
+
+    def _kind(self, graphs: Graphs) -> tuple[bool, str]:
+        """Whether hidden codes follow from the top ones, and what to call such a fit."""
+        if self.activation is not None:
+            return True, f"activation={self.activation!r}"
+        if self.mode != "network":
+            return False, f'mode="{self.mode}"'
+        if any(graphs) and len(self._sizes) > 1:
+            return True, 'mode="network" with labels'
+        return False, 'mode="network" without labels or with one layer'
 
     def _run(self, X, data: Matrix, graphs, init, hook) -> None:
         """Fit with a penalty (or None) on each layer."""
         self._stack = None
-        follow = self.mode == "network" and any(graphs) and len(graphs) > 1  # there are hidden codes to follow
-        if self.activation is not None or follow:
+        if self._kind(graphs)[0]:
             penalties = [g and ScaleFreePenalty(*g) for g in graphs]
             fit = self._train_stack(X, data, init, self.activation or "identity", penalties, hook)
             if self.activation is None:
@@ -203,14 +221,18 @@ class DeepWSF(Deep):
             hits.append(_nearest_agrees(unit_rows(H @ whitener(H))[known], attribute.codes[known]))
         return int(np.argmax(hits))
 
-    def _penalties(self, X, y, alphas: list[float], where: list[int]) -> list[tuple[float, GraphOperator] | None]:
+    def _graphs(self, X, attributes: Sequence[Attribute], alphas: list[float]) -> Graphs:
+        """A weight and a graph for each attribute, or None where it links nobody."""
+        graphs = [(alpha, Labels(self.weight).link(X, a)) for alpha, a in zip(alphas, attributes, strict=True)]
+        return [(alpha, graph) if alpha > 0 and graph.degree.any() else None for alpha, graph in graphs]
+
+    def _penalties(self, graphs: Graphs, where: list[int]) -> Graphs:
         """A weight and a graph for each layer, or None where no label acts."""
         found: list[list[tuple[float, GraphOperator]]] = [[] for _ in self._sizes]
-        for j, (alpha, layer) in enumerate(zip(alphas, where, strict=True)):
-            graph = Labels(self.weight, attribute=j).build(X, y)
-            if alpha > 0 and graph.degree.any():
-                found[layer].append((alpha, graph))
-        return [(1.0, SumOperator(graphs)) if graphs else None for graphs in found]
+        for pair, layer in zip(graphs, where, strict=True):
+            if pair is not None:
+                found[layer].append(pair)
+        return [(1.0, SumOperator(pairs)) if pairs else None for pairs in found]
 
 
 def _nearest_agrees(E: np.ndarray, codes: np.ndarray) -> float:

@@ -12,7 +12,7 @@ from ..data import Matrix, Rows
 from ..graphs.operators import ClassOperator
 from ..labels import Attribute, read_attribute
 from ..penalized import Penalized
-from ..penalties import Smooth
+from ..penalties import Penalty, Smooth
 
 _WITHIN = 1.0
 
@@ -99,8 +99,8 @@ class DiscriminantNMF(NonNegativeData, Penalized):
     ):
         self._store(locals())
 
-    def _auto_init(self, data: Matrix) -> str:
-        return "nndsvd" if self.rule == "published" else super()._auto_init(data)
+    def _auto_init(self, data: Matrix, penalty: Penalty | None) -> str:
+        return "nndsvd" if self.rule == "published" else super()._auto_init(data, penalty)
 
     def _penalty(self, X, data: Matrix, y, groups) -> Smooth | None:
         if self.between > 0 and not self._invariant:

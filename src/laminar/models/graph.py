@@ -6,20 +6,20 @@ from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from .. import updates
 from ..base import NonNegativeData
 from ..constraints import Free, NonNegative
 from ..data import Matrix
-from ..graphs import KNN, Chain, GraphOperator, LabelledKNN, Labels, as_graph
+from ..graphs import KNN, Chain, Graph, GraphOperator, LabelledKNN, Labels, as_graph
 from ..graphs.operators import SumOperator
 from ..labels import read_alphas, read_labels
 from ..penalized import Penalized
-from ..penalties import Entropic, Smooth
+from ..penalties import Entropic, Penalty, Smooth
 from ..problem import Problem
 
-_GRAPH = [StrOptions({"knn", "labels", "chain"}), HasMethods("build"), "sparse matrix", np.ndarray]
+_GRAPH = [StrOptions({"knn", "labels", "chain"}), Graph, "sparse matrix", np.ndarray]
 _ALPHA = Interval(Real, 0, None, closed="left")
 
 
@@ -189,6 +189,7 @@ class WSF(Penalized):
     }
     _constraints: dict = {"H": NonNegative(), "Z": Free()}
     _published_eta = 0.5
+    _published_components_first = True
 
     def __init__(
         self,
@@ -211,20 +212,18 @@ class WSF(Penalized):
     ):
         self._store(locals())
 
-    def _auto_init(self, data: Matrix) -> str:
+    def _auto_init(self, data: Matrix, penalty: Penalty | None) -> str:
         if self.rule == "published":
             return "random"
         # For data of mixed sign the optimum of the fit alone has components that all but cancel, and codes that differ
         # in size and little else: from there no weight brings them to terms with the labels.
-        return "svd" if self._linked and not data.nonnegative else "lp"
+        return "svd" if penalty is not None and not data.nonnegative else "lp"
 
     def _penalty(self, X, data: Matrix, y, groups) -> Smooth | None:
         graphs = [(alpha, graph) for alpha, graph in self._graphs(X, y, groups) if alpha > 0 and graph.degree.any()]
         if len(graphs) > 1:
             graphs = [(1.0, SumOperator(graphs))]
-        penalty = self._smooth(graphs[0][1], graphs[0][0], data) if graphs else None
-        self._linked = penalty is not None
-        return penalty
+        return self._smooth(graphs[0][1], graphs[0][0], data) if graphs else None
 
     def _graphs(self, X, y, groups) -> list[tuple[float, GraphOperator]]:
         """The graph of each attribute, or the one asked for, and its weight."""

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .. import threads
 from ..base import Factorizer, NonNegativeData
-from ..callbacks import hooks, with_callbacks
+from ..callbacks import Hook, hooks, with_callbacks
+from ..coding import in_units_of
 from ..data import Matrix, wrap
+from ..hints import Data
 from ..init import STARTS
 from ..layered import Layered
 from ..problem import Chain, Factors, Problem
@@ -163,7 +165,7 @@ class MultiLayerNMF(NonNegativeData, Layered):
         self._store(locals())
 
     @with_callbacks
-    def fit(self, X, y=None):
+    def fit(self, X: Data, y: ArrayLike | None = None) -> Self:
         """Learn the layers of X.
 
         Parameters
@@ -181,7 +183,7 @@ class MultiLayerNMF(NonNegativeData, Layered):
         self._validate_params()
         starts = self._starts()
         X = self._validate(X, reset=True)
-        with threads.own_threads(), hooks(self, self.max_iter * len(starts)) as hook:
+        with threads.own_threads(), hooks(self, self.max_iter * len(starts), X, y) as hook:
             self._keep(wrap(X), self._fit_layers(X, starts, hook))
         return self
 
@@ -200,14 +202,14 @@ class MultiLayerNMF(NonNegativeData, Layered):
                 )
         return starts
 
-    def _fit_layers(self, X, starts: list, hook: Callable[[int, float, float], bool]) -> list[_Smoothed]:
+    def _fit_layers(self, X, starts: list, hook: Hook) -> list[_Smoothed]:
         """Fit one layer after the other."""
         shared = {name: getattr(self, name) for name in _Smoothed._get_param_names() if name != "n_components"}
-        models, done, stopped, began = [], 0, False, time.perf_counter()
+        models, done, stopped = [], 0, False
 
-        def tell(iteration: int, objective: float, seconds: float) -> bool:
+        def tell(iteration: int, objective: float, _: float) -> bool:
             nonlocal stopped
-            stopped = stopped or hook(done + iteration, objective, time.perf_counter() - began)
+            stopped = stopped or hook(done + iteration, objective)
             return stopped
 
         for k, start in zip(self._sizes, starts, strict=True):
@@ -236,8 +238,7 @@ class MultiLayerNMF(NonNegativeData, Layered):
         with threads.own_threads():
             data = wrap(X)
             H = self._climb(data, range(len(self.layers_))[layer] + 1)
-        H *= data.dtype.type(data.scale)
-        return H
+        return in_units_of(data, H)
 
     def _codes(self, data: Matrix, H: np.ndarray, components: np.ndarray | None = None) -> np.ndarray:
         if components is None:

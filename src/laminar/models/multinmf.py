@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import time
 from numbers import Integral, Real
+from typing import Self
 
 import numpy as np
-from sklearn.cluster import KMeans
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from .. import threads
 from ..base import Layer
 from ..callbacks import CallbackSupportMixin, hooks, with_callbacks
-from ..data import wrap
+from ..data import smallest, wrap
+from ..hints import ViewData
 from ..init import STARTS
-from ..pulled import RULES, View, chain, consensus, joint_codes, objective
+from ..joint_codes import joint_codes
+from ..pulled import RULES, ViewFactors, chain, consensus, objective
 from ..readout import Clusters, reader
 from ..solve import Callback
 from ..view_coding import ViewCoder
@@ -136,7 +137,7 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
         self._store(locals())
 
     @with_callbacks
-    def fit(self, X, y=None):
+    def fit(self, X: ViewData, y: ArrayLike | None = None) -> Self:
         """Learn the components of every view and the consensus.
 
         Parameters
@@ -154,53 +155,52 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
         """
         self._validate_params()
         read = self._read(X, allow_missing=False)
-        self._check_signs(read)
         lam = self._weights(len(read.names))
-        with threads.own_threads(), hooks(self, self.max_iter) as hook:
+        with threads.own_threads(), hooks(self, self.max_iter, X, y) as hook:
             views = self._start(read)
             self._run(views, lam, hook)
             self._keep(views, lam, read)
         self._warn()
         return self
 
-    def _check_signs(self, views: Views) -> None:
-        smallest = [float(array.min()) for array in views.arrays]
-        worst = int(np.argmin(smallest))
-        if smallest[worst] < 0:
+    def _check_data(self, views: Views) -> None:
+        least = [smallest(array) for array in views.arrays]
+        worst = int(np.argmin(least))
+        if least[worst] < 0:
             raise ValueError(
                 f"Negative values in data passed to {type(self).__name__}: the smallest entry of view "
-                f"{views.names[worst]!r} is {smallest[worst]:.3g}. Use MultiViewDeepNMF for views of any sign, or "
-                "shift this one."
+                f"{views.names[worst]!r} is {least[worst]:.3g}. Use MultiViewDeepNMF for views of any sign, or shift "
+                "this one."
             )
 
     def _weights(self, n_views: int) -> np.ndarray:
-        lam = np.asarray(self.lam, dtype=np.float64) if np.ndim(self.lam) else np.full(n_views, float(self.lam))
-        if lam.shape != (n_views,) or not np.isfinite(lam).all() or lam.min() < 0:
+        lam = np.asarray(self.lam) if np.ndim(self.lam) else np.full(n_views, self.lam)
+        if lam.shape != (n_views,) or lam.dtype.kind not in "fiu" or not np.isfinite(lam).all() or lam.min() < 0:
             raise ValueError(f"lam must be one number or {n_views}, one a view, and not below 0; got {self.lam!r}.")
-        return lam
+        return lam.astype(np.float64)
 
     @property
     def _width(self) -> int:
-        return self.n_components or self.n_clusters or 10
+        return int(self.n_components or self.n_clusters or 10)
 
     # ---- fitting -------------------------------------------------------------------------------------------------
 
-    def _start(self, read: Views) -> list[View]:
+    def _start(self, read: Views) -> list[ViewFactors]:
         rng, rule, views = check_random_state(self.random_state), RULES[self.rule], []
         if not isinstance(self.init, str):
             return self._given_start(read)
         for array in read.arrays:
             data = wrap(array)
             H, Z = (F.astype(data.dtype) for F in STARTS["random"](data, self._width, rng))
-            views.append(View(data, H, Z))
+            views.append(ViewFactors(data, H, Z))
             views[-1].normalize()
         if self.init == "chained":
             chain(views, rule, max_iter=self.max_inner_iter, tol=self.tol)
         return views
 
-    def _given_start(self, read: Views) -> list[View]:
+    def _given_start(self, read: Views) -> list[ViewFactors]:
         pairs, k = list(self.init), self._width
-        if len(pairs) != len(read.arrays) or any(len(pair) != 2 for pair in pairs):
+        if len(pairs) != len(read.arrays) or not all(hasattr(pair, "__len__") and len(pair) == 2 for pair in pairs):
             raise ValueError(f"init must be a pair (H, Z) for each of the {len(read.arrays)} views.")
         views = []
         for name, array, pair in zip(read.names, read.arrays, pairs, strict=True):
@@ -212,13 +212,13 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
                 )
             if not (np.isfinite(H).all() and np.isfinite(Z).all() and H.min() >= 0 and Z.min() >= 0):
                 raise ValueError(f"init: H and Z of view {name!r} must be finite and not negative.")
-            views.append(View(data, H / data.dtype.type(data.scale), np.ascontiguousarray(Z.T)))
+            views.append(ViewFactors(data, H / data.dtype.type(data.scale), np.ascontiguousarray(Z.T)))
             views[-1].normalize()
         return views
 
-    def _run(self, views: list[View], lam: np.ndarray, callback: Callback) -> None:
+    def _run(self, views: list[ViewFactors], lam: np.ndarray, callback: Callback) -> None:
         """Rounds over the views, each followed by the consensus."""
-        rule, began, history = RULES[self.rule], time.perf_counter(), []
+        rule, history = RULES[self.rule], []
         close = self.tol * sum(view.data.sqnorm / view.total**2 for view in views)  # perfect, for all we ask
         mean, self.converged_ = consensus(views, lam), False
         for turn in range(self.max_iter):
@@ -227,14 +227,14 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
                 view.fit(rule, target, float(weight), max_iter=self.max_inner_iter, tol=self.tol)
             mean = consensus(views, lam)
             history.append(objective(views, lam, mean))
-            if callback(turn + 1, history[-1], time.perf_counter() - began):
+            if callback(turn + 1, history[-1]):
                 break
             if self.tol > 0 and turn and history[-2] - history[-1] <= self.tol * max(history[-1], close):
                 self.converged_ = True
                 break
         self.objective_history_, self.n_iter_ = np.array(history), len(history)
 
-    def _keep(self, views: list[View], lam: np.ndarray, read: Views) -> None:
+    def _keep(self, views: list[ViewFactors], lam: np.ndarray, read: Views) -> None:
         """Set the fitted attributes."""
         self.totals_ = np.array([view.total * view.data.scale for view in views])
         if not np.isfinite(self.totals_.astype(read.arrays[0].dtype)).all():
@@ -251,61 +251,27 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
         codes = [view.H / dtype.type(view.total) for view in views]
         self.representations_ = dict(zip(read.names, codes, strict=True))
         self.layers_ = [Layer(self.components_, self.components_, self.consensus_)]
-        self.clusters_ = _PlainClusters(self.consensus_, self.random_state, np.eye(self._width))
+        self.clusters_ = _PlainClusters(self.consensus_, self.random_state)
         self._n_features_out = self._width
 
     # ---- what a fitted model is used for -------------------------------------------------------------------------
 
-    def transform(self, X, *, observed=None, readout: str = "raw") -> np.ndarray:
-        """Code samples by the views they have: the best codes for the components, and their consensus.
+    def _coded(self, views: Views) -> np.ndarray:
+        """The consensus of samples."""
+        return self._codes_of(views)[1]
 
-        Parameters
-        ----------
-        X : list or dict of {array-like, sparse matrix}, or one array
-            Views, as for `fit`; new samples may lack some. A view may be left out of a dict, or be None in a list.
-        observed : array-like of bool of shape (n_samples, n_views), default=None
-            Which sample has which view, in addition to what None and NaN say.
-        readout : {"raw", "whitened", "isometric"}, default="raw"
-            How the codes are looked at (`readout`).
-
-        Returns
-        -------
-        H : ndarray of shape (n_samples, n_components)
-            The consensus of each sample.
-        """
-        check_is_fitted(self)
-        return reader(readout, self.layers_[0])(self._coded(X, observed)[2])
-
-    def score(self, X, y=None) -> float:
-        """Share of the views the model explains, each brought to the scale of `fit`: 1 is a perfect fit.
-
-        Parameters
-        ----------
-        X : list or dict of {array-like, sparse matrix}, or one array
-            Views, as for `transform`.
-        y : Ignored
-            Not used, present for API consistency.
-
-        Returns
-        -------
-        score : float
-            Higher is better.
-        """
-        views, codes, _ = self._coded(X)
+    def _explained(self, views: Views) -> float:
+        """The share of samples their codes explain, each view at the scale of the fit."""
         left, whole, bases = 0.0, 0.0, self._bases(views.arrays[0].dtype)
-        for array, H, Z, total in zip(views.arrays, codes, bases, self.totals_, strict=True):
+        for array, H, Z, total in zip(views.arrays, self._codes_of(views)[0], bases, self.totals_, strict=True):
             data = wrap(array)
             unit = (data.scale / total) ** 2
             left += unit * data.distance(H * H.dtype.type(total / data.scale), Z)
             whole += unit * data.sqnorm
         return 1 - left / whole if whole else 1.0
 
-    def _coded(self, X, observed=None) -> tuple[Views, list[np.ndarray], np.ndarray]:
-        check_is_fitted(self)
-        views = self._read_new(X, observed)
-        self._check_signs(views)
-        with threads.own_threads():
-            return views, *self._codes_of(views)
+    def _look(self, H: np.ndarray, readout: str) -> np.ndarray:
+        return reader(readout, self.layers_[0])(H)
 
     def _bases(self, dtype) -> list[np.ndarray]:
         """Transposed components of each view, with sum one."""
@@ -331,11 +297,7 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
 
 
 class _PlainClusters(Clusters):
-    """k-means of codes as they are, from twenty starts."""
+    """k-means of codes as they are."""
 
-    def _model(self, E: np.ndarray, n_clusters: int) -> KMeans:
-        return KMeans(n_clusters, n_init=20, random_state=self.random_state).fit(E)
-
-    @staticmethod
-    def _embed(H: np.ndarray, W: np.ndarray) -> np.ndarray:
-        return H
+    def features(self, H: np.ndarray) -> np.ndarray:
+        return H.astype(np.float64, copy=False)  # k-means of float32 refuses float64

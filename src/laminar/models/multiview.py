@@ -5,29 +5,29 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from numbers import Integral, Real
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from .. import published_views, threads
-from ..agreement import agreement_weights, view_graph
+from ..agreement import given_weights
 from ..base import Layer
 from ..callbacks import CallbackSupportMixin, hooks, with_callbacks
-from ..consensus import Consensus, Task, View, agree, agree_and_weigh, in_units, view_layers
+from ..consensus import Consensus, Task, agree, agree_and_weigh
 from ..constraints import Free, NonNegative
 from ..data import wrap
-from ..graph_clusters import GraphClusters
-from ..graphs import KNN, Graph, Labels, Rank
-from ..graphs.operators import SumOperator
-from ..graphs.specs import check_choice
-from ..labels import read_labels
-from ..penalties import Smooth
-from ..readout import Clusters, isometry, readout_basis
+from ..graph_clusters import CLUSTERINGS
+from ..graphs import Graph
+from ..hints import ViewData
+from ..readout import embed, isometry, readout_basis
 from ..solve import Callback
 from ..stacked import Normalized, Stacked, isometric
 from ..view_coding import ViewCoder
+from ..view_graphs import named_graph, smooth_codes, view_graphs
+from ..view_layers import View, in_units, view_layers
 from ..views import Views
 
 
@@ -149,9 +149,9 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
         "gamma": [Interval(Real, 0, None, closed="neither")],
         "beta": [Interval(Real, 0, None, closed="left")],
         "alpha": [Interval(Real, 0, None, closed="left")],
-        "graph": [StrOptions({"rank", "knn"}), HasMethods("build")],
+        "graph": [StrOptions({"rank", "knn"}), Graph],
         "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
-        "clustering": [StrOptions({"spectral", "kmeans", "published"})],
+        "clustering": [StrOptions(set(CLUSTERINGS))],
         "view_sizes": ["array-like", None],
         "normalize": ["boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -161,7 +161,6 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
-    _constraints: dict = {"H": NonNegative(), "Z": Free()}
 
     def __init__(
         self,
@@ -186,7 +185,7 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
         self._store(locals())
 
     @with_callbacks
-    def fit(self, X, y=None, observed=None):
+    def fit(self, X: ViewData, y: ArrayLike | None = None, observed: ArrayLike | None = None) -> Self:
         """Learn what the views have in common.
 
         Parameters
@@ -207,12 +206,13 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
         self._validate_params()
         self._check_combination()
         views = self._read(X, observed)
-        with threads.own_threads(), hooks(self, self.max_iter) as hook:
+        with threads.own_threads(), hooks(self, self.max_iter, X, y) as hook:
             rng = check_random_state(self.random_state)
             whole = self._task(views)
-            unit = self._check_scale(whole, views) ** 2
+            self._warn_of_silence(whole, views)
+            unit = whole.views.scale**2
             fit = self._publish if self.rule == "published" else self._agree
-            found, stacks = fit(whole, views, y, rng, lambda i, value, seconds: hook(i, value * unit, seconds))
+            found, stacks = fit(whole, views, y, rng, lambda i, value, *_: hook(i, value * unit))
             self._keep(whole, found, stacks)
         self._warn()
         return self
@@ -257,20 +257,19 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
                 parts.append(Normalized(array, has, np.zeros(array.shape[1], array.dtype), 1.0))
             else:
                 parts.append(Normalized(array, has))
-        codes = Free() if self._centred else NonNegative()
-        return Task(Stacked(parts, np.ones(len(parts))), views.observed, codes)
-
-    def _check_scale(self, task: Task, views: Views) -> float:
-        scale = task.views.scale
-        if scale > 1e150:
+        stacked = Stacked(parts, np.ones(len(parts)))
+        # Squares are double, codes have the type of X and are larger than it, though hardly a thousand times.
+        if stacked.scale > min(1e150, 1e-3 * float(np.finfo(stacked.dtype).max)):
             raise ValueError(
-                f"The largest magnitude in X is {scale:.3g}: its square is out of range. Divide X by a constant, or "
-                "use normalize=True."
+                f"The largest magnitude in X is {stacked.scale:.3g}: its square or its codes are out of range. Divide "
+                "X by a constant, or use normalize=True."
             )
+        return Task(stacked, views.observed, Free() if self._centred else NonNegative())
+
+    def _warn_of_silence(self, task: Task, views: Views) -> None:
         silent = [name for name, part in zip(views.names, task.views.parts, strict=True) if part.sqnorm == 0]
         if silent and len(views.names) > 1:
             warnings.warn(f"All samples are alike in views {silent}: they say nothing.", UserWarning, stacklevel=5)
-        return scale
 
     def _sizes(self, views: Stacked) -> tuple[int, ...]:
         """The sizes of the layers, from the input up."""
@@ -282,6 +281,11 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
         sizes = np.atleast_1d(self.layers)
         if sizes.ndim != 1 or not len(sizes) or sizes.dtype.kind not in "iu" or sizes.min() < 1:
             raise ValueError(f"layers must be one or more whole numbers above 0, as (100, 50); got {self.layers!r}.")
+        if self._centred and sizes[-1] < 2:
+            raise ValueError(
+                "around a mean k codes hold k - 1 directions: the last of layers must be 2 or more, or "
+                f"normalize=False; got {self.layers!r}."
+            )
         if sizes.min() < sizes[-1]:
             raise ValueError(f"no layer may be smaller than the last, which all views share; got {self.layers!r}.")
         return tuple(int(k) for k in sizes)
@@ -291,8 +295,10 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
     def _agree(self, whole: Task, views: Views, y, rng, callback: Callback) -> tuple[Consensus, list[list[Layer]]]:
         sizes = self._sizes(whole.views)
         small = Stacked([isometric(part) for part in whole.views.parts], np.ones(len(views.names)))
-        weights = self._given_weights(small, views.observed, rng)
-        penalty = self._penalty(small, views.observed, y, weights)
+        seen = small.parts, views.observed, named_graph(self.graph, self.n_clusters, views.observed)
+        weights = given_weights(self.weights, *seen, rng)
+        shares = np.full(len(views.names), 1 / len(views.names)) if weights is None else weights
+        penalty = smooth_codes(*seen, shares, beta=self.beta, y=y, alpha=self.alpha)
         k, how = sizes[-1] - int(self._centred), {"max_iter": self.max_iter, "tol": self.tol, "callback": callback}
         task = replace(whole, views=small, penalty=penalty)
         if weights is None:
@@ -304,46 +310,13 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
         pairs = zip(whole.views.parts, bases, strict=True)
         return found, [view_layers(part, basis, sizes[:-1], found.H, rng) for part, basis in pairs]
 
-    def _given_weights(self, views: Stacked, observed: np.ndarray, rng) -> np.ndarray | None:
-        """Weights that do not move; None if they do."""
-        n_views = observed.shape[1]
-        if not isinstance(self.weights, str):
-            weights = np.asarray(self.weights)
-            fits = weights.shape == (n_views,) and weights.dtype.kind in "fiu"
-            if not fits or not np.isfinite(weights).all() or weights.min() < 0 or weights.sum() == 0:
-                raise ValueError(
-                    f"weights must be {n_views} numbers not below 0, one a view and not all 0; got {self.weights!r}."
-                )
-            return weights / weights.sum()
-        if self.weights == "agreement":
-            return agreement_weights(views.parts, observed, self._graph(observed), rng)
-        return np.full(n_views, 1 / n_views) if self.weights == "equal" else None
-
-    def _graph(self, observed: np.ndarray) -> Graph:
-        if not isinstance(self.graph, str):
-            return self.graph
-        fewest = int(observed.sum(axis=0).min())
-        return Rank(n_clusters=self.n_clusters) if self.graph == "rank" else KNN(max(1, min(5, fewest - 1)))
-
-    def _penalty(self, views: Stacked, observed: np.ndarray, y, weights: np.ndarray | None) -> Smooth | None:
-        n_samples, n_views = observed.shape
-        shares = np.full(n_views, 1 / n_views) if weights is None else weights
-        graphs = self._view_graphs(views, observed) if self.beta > 0 else []
-        terms = [(self.beta * float(share), graph) for share, graph in zip(shares, graphs, strict=False)]
-        if y is not None and self.alpha > 0:
-            by_class = Labels(normalize="class")
-            terms += [(self.alpha, by_class.link(None, attribute)) for attribute in read_labels(y, n_samples)]
-        operator = SumOperator(terms)
-        return Smooth(operator, 1.0) if np.any(operator.stiffness) else None
-
-    def _view_graphs(self, views: Stacked, observed: np.ndarray) -> list:
-        graph = self._graph(observed)
-        return [view_graph(part, has, graph) for part, has in zip(views.parts, observed.T, strict=True)]
-
     def _publish(self, whole: Task, views: Views, y, rng, callback: Callback) -> tuple[Consensus, list[list[Layer]]]:
         if not views.observed.all():
             raise ValueError('rule="published" needs every sample in every view: use rule="fast".')
-        graphs = self._view_graphs(whole.views, views.observed) if self.beta > 0 else [None] * len(views.names)
+        graphs: list = [None] * len(views.names)
+        if self.beta > 0:
+            graph = named_graph(self.graph, self.n_clusters, views.observed)
+            graphs = view_graphs(whole.views.parts, views.observed, graph)
         return published_views.run(
             whole.views,
             self._sizes(whole.views),
@@ -352,6 +325,7 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
             gamma=self.gamma,
             beta=self.beta,
             max_iter=self.max_iter,
+            tol=self.tol,
             callback=callback,
         )
 
@@ -369,7 +343,7 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
         self.n_iter_, self.converged_, self._n_features_out = found.n_iter, found.converged, found.H.shape[1]
         weighted = found.Z * task.roots(found.powers, found.Z.dtype)
         self._basis = readout_basis(found.H, weighted, *task.spread(found.powers), self.n_clusters or found.H.shape[1])
-        self.clusters_ = self._clusters(found.H)
+        self.clusters_ = CLUSTERINGS[self.clustering](found.H, self.random_state, self._basis, self.graph)
         self.embedding_ = self._look(found.H, "whitened")
         if len(views) > 1 and self._moving and found.weights.max() > 0.9:
             warnings.warn(
@@ -379,43 +353,11 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
                 stacklevel=5,
             )
 
-    def _clusters(self, H: np.ndarray) -> Clusters:
-        if self.clustering == "spectral":
-            return GraphClusters(H, self.random_state, self._basis, self.graph)
-        if self.clustering == "kmeans":
-            return Clusters(H, self.random_state, self._basis)
-        graph = KNN(max(1, min(5, len(H) - 1)), "heat", bandwidth=1.0)
-        return GraphClusters(H, self.random_state, np.eye(H.shape[1]), graph)
-
     # ---- what a fitted model is used for -------------------------------------------------------------------------
-
-    def transform(self, X, *, observed=None, readout: str = "raw") -> np.ndarray:
-        """Code samples by the views they have: the best non-negative combination of the components for each.
-
-        Parameters
-        ----------
-        X : list or dict of {array-like, sparse matrix}, or one array
-            Views, as for `fit`. A view may be left out of a dict, or be None in a list.
-        observed : array-like of bool of shape (n_samples, n_views), default=None
-            Which sample has which view, in addition to what None and NaN say.
-        readout : {"raw", "whitened", "isometric"}, default="raw"
-            How the codes are looked at: as they are; in the basis-free form of ``embedding_``; or with the distances of
-            what they stand for, for classifiers.
-
-        Returns
-        -------
-        H : ndarray of shape (n_samples, n_codes)
-            Codes.
-        """
-        check_is_fitted(self)
-        check_choice("readout", readout, ("raw", "whitened", "isometric"))
-        with threads.own_threads():
-            H, _ = self._coded(self._read_new(X, observed))
-        return self._look(H, readout)
 
     def _look(self, H: np.ndarray, readout: str) -> np.ndarray:
         if readout == "whitened":
-            return Clusters._embed(H, self._basis).astype(H.dtype)
+            return embed(H, self._basis).astype(H.dtype)
         if readout == "isometric":
             return (H @ isometry(self._weighted().T)).astype(H.dtype)
         return H
@@ -424,13 +366,23 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
         """Transposed components, with the weights of their views."""
         return np.vstack([v.layers[-1].components.T * (v.size * v.weight**0.5) for v in self.views_.values()])
 
-    def _coded(self, views: Views) -> tuple[np.ndarray, float]:
-        """Codes of samples, and the share of them they explain."""
+    def _coded(self, views: Views) -> np.ndarray:
+        """Codes of samples."""
+        task, *known = self._known(views)
+        return task.code(*known)
+
+    def _explained(self, views: Views) -> float:
+        """The share of samples their codes explain."""
+        task, *known = self._known(views)
+        return task.explained(*known)
+
+    def _known(self, views: Views) -> tuple[Task, np.ndarray, np.ndarray]:
+        """Samples as they were in the fit, the weights of the views and their components."""
         task = self._task(views, self.views_)
         weights = np.array([view.weight for view in self.views_.values()])
-        return task.code(weights, self._weighted().astype(task.views.dtype))
+        return task, weights, self._weighted().astype(task.views.dtype)
 
-    def inverse_transform(self, H) -> np.ndarray:
+    def inverse_transform(self, H: ArrayLike) -> np.ndarray:
         """Map codes back to the views.
 
         Parameters
@@ -444,22 +396,3 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
             Their reconstruction: samples of unit length in every view, side by side.
         """
         return super().inverse_transform(H) + self.mean_
-
-    def score(self, X, y=None) -> float:
-        """Share of the views the model explains, by their weights: 1 is a perfect fit.
-
-        Parameters
-        ----------
-        X : list or dict of {array-like, sparse matrix}, or one array
-            Views, as for `transform`.
-        y : Ignored
-            Not used, present for API consistency.
-
-        Returns
-        -------
-        score : float
-            Higher is better.
-        """
-        check_is_fitted(self)
-        with threads.own_threads():
-            return self._coded(self._read_new(X))[1]

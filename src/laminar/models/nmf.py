@@ -22,7 +22,8 @@ class NMF(NonNegativeData, Factorizer):
         Coordinate descent, multiplicative updates or accelerated gradient (NeNMF). "auto" is "hals" for the squared
         error; the KL loss always uses "mu".
     init : {"auto", "random", "kmeans", "nndsvd", "nndsvda", "nndsvdar"}, (H, Z), or fitted model, default="auto"
-        Where to start. Arrays have shapes (n_samples, n_components) and (n_components, n_features).
+        Where to start. Arrays have shapes (n_samples, n_components) and (n_components, n_features). Where models are
+        cloned, as in a grid search, wrap a fitted one in :class:`sklearn.frozen.FrozenEstimator`.
     max_iter : int, default=500
         Largest number of sweeps. A few on a part of the samples, with which tall data begin, do not count.
     tol : float, default=1e-5
@@ -35,7 +36,8 @@ class NMF(NonNegativeData, Factorizer):
     n_clusters : int or None, default=None
         For `predict`; None means ``n_components``.
     callback : callable or None, default=None
-        Called with (iteration, objective, seconds); stops the fit by returning True.
+        Called after every sweep with (iteration, objective, seconds), the objective as it was last computed; stops the
+        fit by returning True.
     random_state : int, RandomState instance or None, default=None
         Seed of random starts and of k-means.
     verbose : int, default=0
@@ -50,7 +52,8 @@ class NMF(NonNegativeData, Factorizer):
     reconstruction_err_ : float
         ``||X - H Z||``, or the divergence.
     objective_history_ : ndarray
-        ``1/2 ||X - H Z||^2``, or the divergence, sweep by sweep.
+        ``1/2 ||X - H Z||^2`` sweep by sweep, without those that were taken back; or the divergence, which costs as
+        much as a sweep, after the first and every tenth.
     n_iter_ : int
         Number of sweeps.
     converged_ : bool

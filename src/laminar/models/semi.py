@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..base import Factorizer
 from ..constraints import Free, NonNegative
 from ..data import Matrix
+from ..penalties import Penalty
 
 
 class SemiNMF(Factorizer):
@@ -23,7 +24,8 @@ class SemiNMF(Factorizer):
     init : {"auto", "random", "kmeans", "svd", "lp", ...}, (H, Z), or fitted model, default="auto"
         Where to start. "auto" is "lp", the global optimum whenever a positive vector lies in the leading singular
         space, as for all non-negative data, and "kmeans" for the published rule. Of arrays, Z may be None: the best
-        components for H are then taken.
+        components for H are then taken. Where models are cloned, as in a grid search, wrap a fitted one in
+        :class:`sklearn.frozen.FrozenEstimator`.
     max_iter : int, default=500
         Largest number of sweeps. A few on a part of the samples, with which tall data begin, do not count.
     tol : float, default=1e-5
@@ -51,7 +53,7 @@ class SemiNMF(Factorizer):
     reconstruction_err_ : float
         ``||X - H Z||``.
     objective_history_ : ndarray
-        ``1/2 ||X - H Z||^2``, sweep by sweep.
+        ``1/2 ||X - H Z||^2``, sweep by sweep, without those that were taken back.
     n_iter_ : int
         Number of sweeps.
     converged_ : bool
@@ -80,6 +82,7 @@ class SemiNMF(Factorizer):
 
     _constraints: dict = {"H": NonNegative(), "Z": Free()}
     _published_eta = 0.5
+    _published_components_first = True
 
-    def _auto_init(self, data: Matrix) -> str:
+    def _auto_init(self, data: Matrix, penalty: Penalty | None) -> str:
         return "kmeans" if self.rule == "published" else "lp"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from numbers import Integral
+from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from scipy.linalg import eigh, svd
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -14,8 +16,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from ..coding import no_text
 from ..data import wrap
 from ..graphs import Chain
+from ..hints import Data
 from ..linalg import truncated_svd
 
 _MOST_PCS = 256  # considered by n_pcs="auto"
@@ -105,7 +109,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self.n_pcs = n_pcs
         self.random_state = random_state
 
-    def fit(self, X, y=None, groups=None):
+    def fit(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
         """Learn the slow features of one or several sequences.
 
         Parameters
@@ -123,7 +127,8 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             The fitted model.
         """
         self._validate_params()
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        with no_text():
+            X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         chain = Chain().build(X, groups=groups).tocsr()
         links = sp.triu(chain).nonzero()
         if not len(links[0]):
@@ -163,7 +168,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             raise ValueError(
                 f"n_components={self.n_components} features cannot be found among {among}; ask for at most {rank}."
             )
-        return self.n_components
+        return self.n_components and int(self.n_components)
 
     def _n_pcs(self, S: np.ndarray, total: float, links, chain, k: int) -> int:
         """The number of principal components behind the parameter, given their scores."""
@@ -174,7 +179,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         shares = np.cumsum((S**2).sum(0)) / total
         return int(np.clip(np.searchsorted(shares, self.n_pcs) + 1, k, S.shape[1]))
 
-    def transform(self, X) -> np.ndarray:
+    def transform(self, X: Data) -> np.ndarray:
         """Return the slow features of frames, seen before or not.
 
         Parameters
@@ -188,10 +193,11 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             The slowest first.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        with no_text():
+            X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         return (X - self.mean_) @ self.components_.T
 
-    def inverse_transform(self, X) -> np.ndarray:
+    def inverse_transform(self, X: Data) -> np.ndarray:
         """Map features back to frames, by least squares over the training frames.
 
         Parameters

@@ -6,7 +6,7 @@ Only the top codes are variables (and non-negative); hidden codes follow from th
 
 from .activations import ACTIVATIONS, Activation
 from .codes import code
-from .gradients import GraphPenalty, ScaleFreePenalty, loss_and_gradients
+from .gradients import ScaleFreePenalty, loss_and_gradients
 from .optimise import StackFit, fit_stack
 from .pretraining import pretrain
 from .stack import Stack
@@ -15,7 +15,6 @@ from .stochastic import Stream, stream_step
 __all__ = [
     "ACTIVATIONS",
     "Activation",
-    "GraphPenalty",
     "ScaleFreePenalty",
     "Stack",
     "StackFit",

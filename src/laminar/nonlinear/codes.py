@@ -8,6 +8,7 @@ from sklearn.metrics import pairwise_distances_argmin
 
 from .. import threads, updates
 from ..data import Matrix, wrap
+from ..smoothing import ratio
 from ..terms import Quad
 from .gradients import as_data, to_unit
 from .stack import ROWS, Stack, run_rows
@@ -20,7 +21,6 @@ def code(
     stack: Stack,
     layer: int = -1,
     method: str = "nonnegative",
-    H0: np.ndarray | None = None,
     *,
     anchors: np.ndarray | None = None,
     max_iter: int = 500,
@@ -39,8 +39,6 @@ def code(
         "nonnegative" lowers the squared error over non-negative codes, by projected gradients from the
         pseudo-inverse with its last layer non-negative. "pinv" is ``H_1 = X pinv(Z_1)``,
         ``H_i = g^-1(H_{i-1}) pinv(Z_i)``: quick, of any sign, exact where the model is.
-    H0 : ndarray of shape (n_samples, n_units) or None, default=None
-        Codes to start from where they fit better.
     anchors : ndarray of shape (n_anchors, n_units) or None, default=None
         Codes, as those of the training samples: of each sample the one that stands for the nearest is a start too.
         A training sample is then never coded worse than in training.
@@ -58,6 +56,7 @@ def code(
     non-negative method carries on in double precision until a step promises less than 1e-12 of the error, so that
     codes agree to about 1e-5 of the largest. It finds a minimum, not always the lowest: with smooth activations no
     other was met on faces, but "relu" has kinks to come to rest in, and a sample near one may come to rest elsewhere.
+    "softplus" and "sigmoid" are flat where they are saturated, and ``max_iter`` may end the way first.
 
     Examples
     --------
@@ -82,11 +81,10 @@ def code(
         target = wrap(stack.g.inverse(_inverse(data, stack.below(-2))))
         H = _nonnegative(target, stack.weights[-1]) * data.dtype.type(target.scale)
         Y, stack = _compressed(data, stack)
-        starts = [] if H0 is None else [stack.check(H0)]
         if anchors is not None:
             nearest = pairwise_distances_argmin(Y, stack.reconstruct(anchors).astype(Y.dtype))
-            starts.append(np.asarray(anchors)[nearest])
-        return _lower(Y, stack, H, starts, max_iter)
+            anchors = np.asarray(anchors)[nearest]
+        return _lower(Y, stack, H, anchors, max_iter)
 
 
 def _inverse(data: Matrix, stack: Stack) -> np.ndarray:
@@ -114,13 +112,13 @@ def _compressed(data: Matrix, stack: Stack) -> tuple[np.ndarray, Stack]:
     return data.product(Q.astype(data.dtype)), Stack([R.T, *hidden], stack.activation)
 
 
-def _lower(Y: np.ndarray, stack: Stack, H: np.ndarray, others: list[np.ndarray], max_iter: int) -> np.ndarray:
-    """Lower the squared error of every sample from the best of its starts: H, or others."""
+def _lower(Y: np.ndarray, stack: Stack, H: np.ndarray, others: np.ndarray | None, max_iter: int) -> np.ndarray:
+    """Lower the squared error of every sample from the better of its starts: H, or others."""
 
     def work(b: slice) -> None:
         h, y = H[b].astype(np.float64), Y[b].astype(np.float64)
-        for start in others:
-            other = np.maximum(start[b], 0)
+        if others is not None:
+            other = np.maximum(others[b], 0)
             better = _errors(stack, other, y)[0] < _errors(stack, h, y)[0]
             h[better] = other[better]
         H[b] = _spectral(stack, h, y, max_iter)
@@ -151,7 +149,7 @@ def _spectral(stack: Stack, H: np.ndarray, y: np.ndarray, max_iter: int) -> np.n
     error, gradient = _errors(stack, h, y)
     lowest, last = error.copy(), np.repeat(error[:, None], _MEMORY, axis=1)
     size = np.linalg.norm(h, axis=1)
-    pace = 0.1 * _ratio(np.where(size > 0, size, 1), np.linalg.norm(gradient, axis=1))
+    pace = 0.1 * ratio(np.where(size > 0, size, 1), np.linalg.norm(gradient, axis=1))
     for i in range(max_iter):
         move = np.maximum(h - pace[:, None] * gradient, 0) - h
         promise = np.einsum("ij,ij->i", gradient, move)
@@ -167,7 +165,7 @@ def _spectral(stack: Stack, H: np.ndarray, y: np.ndarray, max_iter: int) -> np.n
         step, turn = new - h, new_gradient - gradient
         bend = np.einsum("ij,ij->i", step, turn)
         # A row that no step lowers any more gets none.
-        pace = np.where(bend > 0, _ratio(np.einsum("ij,ij->i", step, step), bend), 2 * pace * step.any(1))
+        pace = np.where(bend > 0, ratio(np.einsum("ij,ij->i", step, step), bend), 2 * pace * step.any(1))
         h, gradient = new, new_gradient
         better = error < lowest[live]
         best[live[better]], lowest[live[better]] = h[better], error[better]
@@ -188,8 +186,3 @@ def _search(
         if not share:
             break
     return new, new_error, gradient
-
-
-def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """``a / b``, zero where b is."""
-    return np.divide(a, b, out=np.zeros_like(a), where=b > 0)

@@ -14,43 +14,9 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import issparse
 
 from .. import threads
-from ..data import Matrix, Rows, wrap
+from ..data import Matrix, Rows, dense, wrap
 from ..graphs.operators import GraphOperator
 from .stack import ROWS, Stack, run
-
-
-@dataclass(frozen=True)
-class GraphPenalty:
-    """``weight / 2 Tr(H^T L H)`` on the codes H of a layer, as published.
-
-    Codes can shrink and weights grow at no cost to the fit, so that training evades it; `ScaleFreePenalty` is for use.
-
-    Parameters
-    ----------
-    weight : float
-        How much it counts, next to ``1/2 ||X - H_1 Z_1||^2``.
-    operator : GraphOperator
-        A graph over the samples.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from laminar.graphs import Chain
-    >>> from laminar.nonlinear import GraphPenalty, Stack, loss_and_gradients
-    >>> X = H = np.array([[1.0], [2.0], [4.0]])
-    >>> loss_and_gradients(X, Stack([np.eye(1)], "relu"), H, [GraphPenalty(2.0, Chain().build(X))])[:2]
-    (5.0, array([[-2.],
-           [-2.],
-           [ 4.]]))
-    """
-
-    weight: float
-    operator: GraphOperator
-
-    def __call__(self, H: np.ndarray, data: Matrix) -> tuple[float, np.ndarray]:
-        """Return the value and the gradient at H, in unit scale."""
-        pull = self.operator.laplacian(H) * H.dtype.type(self.weight / data.scale**2)
-        return 0.5 * float(np.einsum("ij,ij->", H, pull, dtype=np.float64)), pull
 
 
 @dataclass(frozen=True)
@@ -96,8 +62,7 @@ class ScaleFreePenalty:
 
 RIDGE = 2.0**-22  # the best for the final loss of every activation on faces, of 1e-15 .. 1e-4
 
-Penalty = GraphPenalty | ScaleFreePenalty
-Penalties = Sequence[Penalty | tuple[float, GraphOperator] | None] | None
+Penalties = Sequence[ScaleFreePenalty | None] | None
 
 
 def as_data(X) -> Matrix:
@@ -108,13 +73,13 @@ def as_data(X) -> Matrix:
     return wrap(X if X.dtype in (np.float32, np.float64) else X.astype(np.float64))
 
 
-def as_penalties(penalties: Penalties, stack: Stack) -> list[Penalty | None]:
-    """One penalty or None a layer; a pair ``(weight, operator)`` is a `GraphPenalty`."""
+def as_penalties(penalties: Penalties, stack: Stack) -> list[ScaleFreePenalty | None]:
+    """One penalty or None a layer."""
     m = len(stack.weights)
     penalties = [None] * m if penalties is None else list(penalties)
     if len(penalties) != m:
         raise ValueError(f"penalties must hold one entry a layer, {m} (None for no penalty); got {len(penalties)}.")
-    return [GraphPenalty(*entry) if isinstance(entry, tuple) else entry for entry in penalties]
+    return penalties
 
 
 def loss_and_gradients(
@@ -130,8 +95,8 @@ def loss_and_gradients(
         The weights.
     H : ndarray of shape (n_samples, n_units)
         Codes of the top layer.
-    penalties : sequence of {None, (weight, GraphOperator), GraphPenalty, ScaleFreePenalty} or None, default=None
-        One entry a layer, from the input up; a pair adds ``weight / 2 Tr(H_i^T L H_i)``.
+    penalties : sequence of {None, ScaleFreePenalty} or None, default=None
+        One entry a layer, from the input up.
 
     Returns
     -------
@@ -174,7 +139,7 @@ def from_unit(stack: Stack, data: Matrix) -> Stack:
 
 
 def pulled(
-    penalties: Sequence[Penalty | None], codes: list[np.ndarray], data: Matrix
+    penalties: Sequence[ScaleFreePenalty | None], codes: list[np.ndarray], data: Matrix
 ) -> tuple[float, list[Rows | None]]:
     """Sum of the penalties, and the gradient of each by its own codes as a function of a slice of rows."""
     found = [None if penalty is None else penalty(H, data) for penalty, H in zip(penalties, codes, strict=True)]
@@ -194,8 +159,7 @@ def backward(
 
     def block(b: slice, sums: list[np.ndarray]) -> float:
         D = codes[0][b] @ stack.weights[0]
-        x = samples(b)
-        D -= x.toarray() if issparse(x) else x
+        D -= dense(samples(b))
         loss = float(np.einsum("ij,ij->i", D, D).sum(dtype=np.float64)) / 2
         for i, Z in enumerate(stack.weights):
             if i >= first:
@@ -241,7 +205,7 @@ class Reduced:
     without it the first steps follow directions that only rounding tells apart.
     """
 
-    def __init__(self, data: Matrix, activation: str, penalties: Sequence[Penalty | None]):
+    def __init__(self, data: Matrix, activation: str, penalties: Sequence[ScaleFreePenalty | None]):
         self.data, self.activation, self.penalties = data, activation, penalties
 
     def first(self, H: np.ndarray) -> np.ndarray:

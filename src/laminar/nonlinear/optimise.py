@@ -74,7 +74,7 @@ def fit_stack(
         the objective.
     batch_size : int or None, default=None
         Samples at a step of "adam"; None is all of them.
-    penalties : sequence of {None, (weight, GraphOperator), GraphPenalty, ScaleFreePenalty} or None, default=None
+    penalties : sequence of {None, ScaleFreePenalty} or None, default=None
         One entry a layer, from the input up, see `loss_and_gradients`.
     max_iter : int, default=300
         Largest number of iterations, or epochs.

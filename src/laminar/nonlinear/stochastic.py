@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from .. import threads
 from ..data import Matrix, Rows
 from .codes import code
-from .gradients import Penalty, as_data, backward, loss_and_gradients, pulled
+from .gradients import ScaleFreePenalty, as_data, backward, loss_and_gradients, pulled
 from .stack import Stack, run
 
 _DECAY, _SQUARED_DECAY, _FLOOR = 0.9, 0.999, 1e-8
@@ -41,7 +41,7 @@ def adam(
     data: Matrix,
     stack: Stack,
     H: np.ndarray,
-    penalties: list[Penalty | None],
+    penalties: list[ScaleFreePenalty | None],
     monitor,
     batch_size: int | None,
     rate: float,
