@@ -12,16 +12,17 @@ from .problem import Problem
 from .solve import solve
 from .updates import Update
 
-_PER_COMPONENT, _AT_LEAST = 20, 1024  # samples that components are learned from
-_WORTH = 8  # times as many samples there must be
-_SWEEPS = 5
+_PER_COMPONENT, _AT_LEAST = 20, 1024  # samples that components are learned from, or
+_WORTH = 8  # that part of the samples, if that is fewer
+_FEWEST = 8, 256  # samples of a component and in all, or it is not worth it
+_SWEEPS = 3, 5  # as many as a third of a sweep of all would pay for, within these
 _CODING = 4  # updates of the codes that components are judged by
 
 
 def thinned(data: Matrix, H: np.ndarray) -> tuple[Matrix, np.ndarray]:
     """As few of the samples and their codes as components can be learned from; all of them where that is not tall."""
     step = _step(H)
-    return (data, H) if step < _WORTH else (data.every(step), H[::step])
+    return (data, H) if step == 1 else (data.every(step), H[::step])
 
 
 def head_start(
@@ -33,11 +34,12 @@ def head_start(
     """
     plain = problem.chain.loss == "frobenius" and problem.penalty is None
     step = _step(factors["H"])
-    if not plain or step < _WORTH:
+    if not plain or step == 1:
         return factors
     few, Z = _every(problem, step, 0), factors["Z"]
     start = {"H": factors["H"][::step].copy(), "Z": Z}
-    learned = solve(few, start, updates, max_iter=_SWEEPS, tol=1e-2, extrapolate=True, patience=patience).best["Z"]
+    sweeps = int(np.clip(step // 3, *_SWEEPS))
+    learned = solve(few, start, updates, max_iter=sweeps, tol=1e-2, extrapolate=True, patience=patience).best["Z"]
     between = _every(problem, 4 * step, step // 2)
     codes = factors["H"][step // 2 :: 4 * step]
 
@@ -52,9 +54,10 @@ def head_start(
 
 
 def _step(H: np.ndarray) -> int:
-    """How many samples there are for each that is needed."""
+    """How many samples there are for each that is needed; 1 where too few would be left."""
     n, k = H.shape
-    return n // max(_PER_COMPONENT * k, _AT_LEAST)
+    few = min(n // _WORTH, max(_PER_COMPONENT * k, _AT_LEAST))
+    return n // few if few >= max(_FEWEST[0] * k, _FEWEST[1]) else 1
 
 
 def _every(problem: Problem, step: int, first: int) -> Problem:
