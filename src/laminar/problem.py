@@ -31,10 +31,7 @@ class Chain:
         other = F[self.right if is_left else self.left]
         if self.loss == "kl":
             return KL(data, other)
-        fit = replace(Quad.fit(data, other), direct=lambda F: data.distance(F, other) / 2)
-        # The right factor's term also gives the objective, so its linear part is kept; the left one's is as tall
-        # as the data and lives one block at a time.
-        return fit if is_left else fit.remembered()
+        return replace(Quad.fit(data, other), direct=lambda F: data.distance(F, other) / 2)
 
 
 @dataclass(frozen=True)
@@ -53,6 +50,10 @@ class Problem:
     def term(self, name: str, F: Factors) -> Quad | KL:
         """The objective as factor ``name`` sees it."""
         term, chain = self.chain.term(name, F), self.chain
+        if isinstance(term, Quad) and len(self.order) > 1 and name == self.order[-1]:
+            # The last term also gives the objective, so its linear part is kept. That of codes would be as tall as the
+            # data: they come first, and theirs lives one block at a time.
+            term = term.remembered()
         if self.penalty is None:
             return term
         if isinstance(term, Quad):
