@@ -14,11 +14,11 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 
 from laminar import NMF, DeepSemiNMF, SemiNMF
-from laminar.data import wrap
+from laminar._engine.data.matrix import wrap
+from laminar._engine.data.svd import truncated_svd
+from laminar._engine.linalg.small import unit_rows
 from laminar.datasets import available, load
-from laminar.linalg import truncated_svd
 from laminar.metrics import clustering_accuracy
-from laminar.readout import unit_rows
 
 SETS = {
     "yale": (10, 15, 20, 25, 30),

@@ -53,15 +53,18 @@ def cases() -> Iterator[tuple[str, Case]]:
             yield f"ClassDriven {loss} {name}", (lm.ClassDrivenNMF(6, loss=loss, random_state=0), X, (POSE,), {})
             yield f"MultiLayer {loss} {name}", (lm.MultiLayerNMF((8, 4), loss=loss, random_state=0), X, (), {})
         yield f"GNMF labels {name}", (lm.GNMF(K, alpha=0.2, random_state=0), X, (POSE,), {})
-        yield f"GNMF none {name}", (lm.GNMF(K, alpha=0.2, scale="none", max_iter=50), X, (), {})
-        yield f"SlowFeatureNMF {name}", (lm.SlowFeatureNMF(K), X, (), {"groups": SEQUENCES})
-        yield f"DiscriminantNMF {name}", (lm.DiscriminantNMF(K, between=0.1), X, (POSE,), {})
+        yield f"GNMF none {name}", (lm.GNMF(K, alpha=0.2, scale="none", max_iter=50, random_state=0), X, (), {})
+        yield f"SlowFeatureNMF {name}", (lm.SlowFeatureNMF(K, random_state=0), X, (), {"groups": SEQUENCES})
+        yield f"DiscriminantNMF {name}", (lm.DiscriminantNMF(K, between=0.1, random_state=0), X, (POSE,), {})
         for solver in ("mu", "apg"):
-            yield f"NMF {solver} {name}", (lm.NMF(K, solver=solver, max_iter=60), X, (), {})
-            yield f"GNMF {solver} {name}", (lm.GNMF(K, solver=solver, max_iter=60, alpha=0.2), X, (), {})
+            yield f"NMF {solver} {name}", (lm.NMF(K, solver=solver, max_iter=60, random_state=0), X, (), {})
+            yield (
+                f"GNMF {solver} {name}",
+                (lm.GNMF(K, solver=solver, max_iter=60, alpha=0.2, random_state=0), X, (), {}),
+            )
     yield "NMF tall", (lm.NMF(4, random_state=0), TALL, (), {})
     yield "NMF tall random", (lm.NMF(4, init="random", random_state=0), TALL, (), {})
-    yield "NMF counts", (lm.NMF(K, loss="kl"), COUNTS, (), {})
+    yield "NMF counts", (lm.NMF(K, loss="kl", random_state=0), COUNTS, (), {})
     for name, X in SIGNED.items():
         yield f"SemiNMF {name}", (lm.SemiNMF(K, random_state=0), X, (), {})
         yield f"SemiNMF random {name}", (lm.SemiNMF(K, init="random", random_state=0), X, (), {})
@@ -84,8 +87,11 @@ def cases() -> Iterator[tuple[str, Case]]:
     yield "WSF rbf", (lm.WSF(K, weight="rbf", random_state=0), MIXED, (POSE,), {})
     yield "GNMF graph", (lm.GNMF(K, graph=KNN(3, weight="heat") + Chain(), random_state=0), POSITIVE, (), {})
     yield "ClassDriven two", (lm.ClassDrivenNMF(components_per_class=2, random_state=0), POSITIVE, (POSE,), {})
-    yield "Concept kernel", (lm.ConceptFactorization(K, kernel="rbf", gamma=0.1, max_iter=40), MIXED, (), {})
-    yield "Concept poly", (lm.ConceptFactorization(K, kernel="poly", max_iter=40), MIXED, (), {})
+    yield (
+        "Concept kernel",
+        (lm.ConceptFactorization(K, kernel="rbf", gamma=0.1, max_iter=40, random_state=0), MIXED, (), {}),
+    )
+    yield "Concept poly", (lm.ConceptFactorization(K, kernel="poly", max_iter=40, random_state=0), MIXED, (), {})
     yield "DeepSemiNMF knn", (lm.DeepSemiNMF((8, 4), graph="knn", random_state=0), MIXED, (), {})
     yield "DeepSemiNMF clusters", (lm.DeepSemiNMF((8, 4), n_clusters=3, random_state=0), POSITIVE, (), {})
     yield "DeepSemiNMF batches", (lm.DeepSemiNMF((8, 4), batch_size=30, max_iter=5, random_state=0), MIXED, (), {})
@@ -97,7 +103,10 @@ def cases() -> Iterator[tuple[str, Case]]:
             lm.DeepSemiNMF((8, 4), activation="relu", solver=solver, max_iter=12, random_state=0), POSITIVE, (), {}
         )  # fmt: skip
     yield "DeepWSF relu", (lm.DeepWSF((8, 4), activation="relu", max_iter=12, random_state=0), POSITIVE, (BOTH,), {})
-    yield "DeepWSF auto", (lm.DeepWSF((8, 4), attribute_layers="auto", max_iter=12), POSITIVE, (BOTH,), {})
+    yield (
+        "DeepWSF auto",
+        (lm.DeepWSF((8, 4), attribute_layers="auto", max_iter=12, random_state=0), POSITIVE, (BOTH,), {}),
+    )
     yield "AttributeLayers", (lm.AttributeLayers(6, random_state=0), POSITIVE, (BOTH,), {})
     yield "SFA", (lm.SlowFeatureAnalysis(random_state=0), MIXED, (), {})
     yield "SFA groups", (lm.SlowFeatureAnalysis(3, random_state=0), MIXED, (), {"groups": SEQUENCES})

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from laminar import kernels, threads
+from laminar._engine.linalg import kernels
+from laminar._utils import threads
 
 from .harness import Row, rate
 

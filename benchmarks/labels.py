@@ -26,11 +26,11 @@ from laminar import (
     DiscriminantNMF,
     SemiNMF,
 )
-from laminar.data import wrap
+from laminar._engine.data.matrix import wrap
+from laminar._engine.data.svd import truncated_svd
+from laminar._engine.linalg.small import unit_rows
 from laminar.datasets import available, load, partial_labels
-from laminar.linalg import truncated_svd
 from laminar.metrics import clustering_accuracy, normalized_mutual_information
-from laminar.readout import unit_rows
 
 Clusterer = Callable[[np.ndarray, np.ndarray, int, int], np.ndarray]  # X, partial labels, classes, seed -> clusters
 

@@ -13,9 +13,9 @@ import sys
 import numpy as np
 
 from laminar import MultiViewDeepNMF
+from laminar._engine.linalg.small import unit_rows
 from laminar.datasets import available, load
 from laminar.metrics import normalized_mutual_information
-from laminar.readout import unit_rows
 
 from .multiview import SETS
 

@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from laminar import MultiNMF, MultiViewDeepNMF
+from laminar._engine.linalg.small import unit_rows
 from laminar.baselines import (
     CoRegularizedSpectral,
     CoTrainedSpectral,
@@ -31,7 +32,6 @@ from laminar.baselines import (
 from laminar.baselines.base import cluster_rows
 from laminar.datasets import available, load
 from laminar.metrics import clustering_report
-from laminar.readout import unit_rows
 
 SETS = ["yale_mv", "orl_mv", "orl_mv4", "nottinghill_mv", "uci_digits_mv"]
 SEEDS = range(10)

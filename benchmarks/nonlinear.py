@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from laminar.nonlinear import Stack, fit_stack, loss_and_gradients, pretrain
+from laminar.deep.nonlinear import Stack, fit_stack, loss_and_gradients, pretrain
 
 from . import sets
 from .harness import Race, Row, median_ratio, seconds, show, spread

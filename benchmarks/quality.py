@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from laminar import NMF, SemiNMF
+from laminar._base.clusters import Clusters
 from laminar.metrics import normalized_mutual_information
-from laminar.readout import Clusters
 
 from . import opponents, sets
 from .harness import Row

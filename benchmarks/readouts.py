@@ -10,11 +10,11 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from laminar import NMF, SemiNMF
-from laminar.data import wrap
+from laminar._engine.data.matrix import wrap
+from laminar._engine.data.svd import truncated_svd
+from laminar._engine.linalg.small import unit_rows, whitener
 from laminar.datasets import available, load
-from laminar.linalg import truncated_svd
 from laminar.metrics import normalized_mutual_information
-from laminar.readout import unit_rows, whitener
 
 SETS = {"pie_pose27": 40, "orl": 40, "yale": 30, "cmu_faces": 40, "nottinghill": 40, "uci_digits_mv": 30}
 

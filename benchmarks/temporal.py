@@ -19,8 +19,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from laminar import NMF, SlowFeatureNMF
 from laminar.datasets import available, load, make_temporal
-from laminar.models.slow import SlowFeatureAnalysis
 from laminar.temporal import boundary_errors, detect_phases, frame_accuracy, slowest_feature
+from laminar.temporal.sfa import SlowFeatureAnalysis
 
 SEEDS = range(100, 110)
 

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from laminar import MultiViewDeepNMF
+from laminar._engine.linalg.small import unit_rows
 from laminar.datasets import available, load, make_views
-from laminar.readout import unit_rows
 
 from . import opponents
 from .harness import Row, seconds

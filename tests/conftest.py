@@ -1,7 +1,8 @@
 import pytest
 from threadpoolctl import threadpool_limits
 
-from laminar import datasets, threads
+from laminar import datasets
+from laminar._utils import threads
 
 
 @pytest.fixture

@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from laminar import NMF, SemiNMF, updates
-from laminar.constraints import Free, NonNegative
-from laminar.data import wrap
-from laminar.terms import KL, Quad
+from laminar import NMF, SemiNMF
+from laminar._engine import updates
+from laminar._engine.constraints import Free, NonNegative
+from laminar._engine.data.matrix import wrap
+from laminar._engine.terms import KL, Quad
 from laminar.testing import check_model, check_term, check_update
 
 rng = np.random.default_rng(0)

@@ -1,44 +1,9 @@
-"""Layered, non-negative representations of data."""
+"""Layered, non-negative representations of data.
 
-from .models import (
-    GNMF,
-    NMF,
-    WSF,
-    AttributeLayers,
-    ClassDrivenNMF,
-    ConceptFactorization,
-    ConstrainedNMF,
-    DeepSemiNMF,
-    DeepWSF,
-    DiscriminantNMF,
-    MultiLayerNMF,
-    MultiNMF,
-    MultiViewDeepNMF,
-    SemiNMF,
-    SlowFeatureAnalysis,
-    SlowFeatureNMF,
-)
-from .selection import select_layers
-from .tables import layer_attribute_table
+The public names are those of ``__init__.pyi``, one line each; they are imported when first used.
+"""
 
-__all__ = [
-    "GNMF",
-    "NMF",
-    "WSF",
-    "AttributeLayers",
-    "ClassDrivenNMF",
-    "ConceptFactorization",
-    "ConstrainedNMF",
-    "DeepSemiNMF",
-    "DeepWSF",
-    "DiscriminantNMF",
-    "MultiLayerNMF",
-    "MultiNMF",
-    "MultiViewDeepNMF",
-    "SemiNMF",
-    "SlowFeatureAnalysis",
-    "SlowFeatureNMF",
-    "layer_attribute_table",
-    "select_layers",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 __version__ = "0.1.0.dev0"

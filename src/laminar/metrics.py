@@ -13,7 +13,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, mutual_info_score, normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix, pair_confusion_matrix
 
-from laminar.labels import is_missing, label_array
+from laminar._utils.labels import is_missing, label_array
 
 __all__ = [
     "PairwiseScores",

@@ -15,9 +15,9 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from .constraints import Free, NonNegative
-from .terms import KL
-from .updates import exact, hals, least_squares, root
+from ._engine.constraints import Free, NonNegative
+from ._engine.terms import KL
+from ._engine.updates import exact, hals, least_squares, root
 
 __all__ = ["check_model", "check_term", "check_update"]
 
@@ -42,8 +42,8 @@ def check_term(term, F, constraint=None, *, random_state=0) -> None:
     Examples
     --------
     >>> import numpy as np
-    >>> from laminar.data import wrap
-    >>> from laminar.terms import Quad
+    >>> from laminar._engine.data.matrix import wrap
+    >>> from laminar._engine.terms import Quad
     >>> rng = np.random.default_rng(0)
     >>> check_term(Quad.fit(wrap(rng.normal(size=(8, 5))), rng.normal(size=(5, 3))), rng.uniform(size=(8, 3)))
     """
@@ -93,8 +93,8 @@ def check_update(update, F, term, constraint=None, *, sweeps=20) -> None:
     --------
     >>> import numpy as np
     >>> from laminar import updates
-    >>> from laminar.data import wrap
-    >>> from laminar.terms import Quad
+    >>> from laminar._engine.data.matrix import wrap
+    >>> from laminar._engine.terms import Quad
     >>> rng = np.random.default_rng(0)
     >>> term = Quad.fit(wrap(rng.uniform(size=(8, 5))), rng.uniform(size=(5, 3)))
     >>> check_update(updates.hals, rng.uniform(size=(8, 3)), term)

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
+from laminar._engine.linalg.small import unit_rows
 from laminar.baselines import CoTrainedSpectral, MinDisagreement, NgJordanWeiss
 from laminar.baselines.affinity import build_affinity, gaussian
 from laminar.baselines.agreement import _projected
 from laminar.baselines.base import cluster_rows
 from laminar.datasets import make_views
 from laminar.metrics import clustering_accuracy
-from laminar.readout import unit_rows
 
 DATA = make_views(60, 3, (8, 12, 10), noise=1.0, random_state=0)
 BOTH = pytest.mark.parametrize("method", [CoTrainedSpectral, MinDisagreement])

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from laminar._engine.linalg.small import unit_rows
 from laminar.baselines import CoRegularizedSpectral, NgJordanWeiss
 from laminar.baselines.affinity import build_affinity, normalized
 from laminar.datasets import make_views
 from laminar.metrics import clustering_accuracy
-from laminar.readout import unit_rows
 
 DATA = make_views(60, 3, (8, 12, 10), noise=1.5, random_state=0)
 VARIANTS = pytest.mark.parametrize("variant", ["pairwise", "centroid"])

@@ -5,12 +5,12 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import make_moons
 
+from laminar._engine.linalg.small import unit_rows
 from laminar.baselines import NgJordanWeiss, best_single_view, concat_features, concat_pca
 from laminar.baselines.affinity import build_affinity, gaussian, normalized
 from laminar.datasets import make_views
 from laminar.graphs import KNN, Rank
 from laminar.metrics import clustering_accuracy
-from laminar.readout import unit_rows
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 5))

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
+from laminar._engine.linalg.small import unit_rows
 from laminar.baselines import DiMSC, SmoothRepresentation
 from laminar.datasets import make_views
 from laminar.graphs import KNN
 from laminar.metrics import clustering_accuracy
-from laminar.readout import unit_rows
 
 DATA = make_views(40, 3, (8, 60, 12), noise=1.0, random_state=0)
 rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""The numpy twin of every kernel in `laminar.kernels`. Nothing is done in place; sparse data come as dense arrays."""
+"""The numpy twin of every kernel of `_engine.linalg.kernels`. Nothing is done in place; sparse data come as arrays."""
 
 import numpy as np
 from scipy.optimize import nnls as scipy_nnls

@@ -1,4 +1,4 @@
-"""Plain numpy twins of `laminar.passes`."""
+"""Plain numpy twins of `laminar._engine.linalg.elementwise`."""
 
 import numpy as np
 

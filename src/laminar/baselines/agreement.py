@@ -8,9 +8,9 @@ import numpy as np
 from scipy.linalg import eigh, qr
 from sklearn.utils._param_validation import Interval
 
+from .._engine.linalg.eigen import Operator, leading_eigenvectors
 from .affinity import Affinity, inverse_root, normalized
 from .base import AffinityClusterer
-from .eigen import Operator, leading_eigenvectors
 
 
 class CoTrainedSpectral(AffinityClusterer):

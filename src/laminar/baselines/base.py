@@ -15,10 +15,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
+from .._engine.linalg.small import unit_rows
+from .._utils.typing import ViewData
+from .._utils.views import read_views
 from ..graphs import Graph
-from ..hints import ViewData
-from ..readout import unit_rows
-from ..views import read_views
 from .affinity import Affinity, build_affinity, count_pieces
 
 

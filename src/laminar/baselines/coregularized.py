@@ -8,9 +8,9 @@ import numpy as np
 from scipy.linalg import svd
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._engine.linalg.eigen import leading_eigenvectors, plus_low_rank
 from .affinity import Affinity, normalized
 from .base import AffinityClusterer
-from .eigen import leading_eigenvectors, plus_low_rank
 
 
 class CoRegularizedSpectral(AffinityClusterer):

@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 
+from .._engine.linalg.eigen import leading_eigenvectors
+from .._engine.linalg.small import unit_rows
+from .._utils.views import read_views
 from ..graphs.neighbours import in_range
 from ..metrics import normalized_mutual_information
-from ..readout import unit_rows
-from ..views import read_views
 from .affinity import normalized
 from .base import AffinityClusterer
-from .eigen import leading_eigenvectors
 
 
 class NgJordanWeiss(AffinityClusterer):

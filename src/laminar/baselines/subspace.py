@@ -9,12 +9,12 @@ import numpy as np
 from scipy.linalg import eigh, svd
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._engine.linalg.eigen import leading_eigenvectors
+from .._engine.linalg.small import unit_rows
 from ..graphs import KNN, Graph, Rank
 from ..graphs.neighbours import in_range
-from ..readout import unit_rows
 from .affinity import check_dense, normalized
 from .base import ViewClusterer
-from .eigen import leading_eigenvectors
 
 
 class SelfExpression(NamedTuple):

@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from ..hints import Data
+from .._utils.typing import Data
 from .images import flatten, float_type, fold, grey, size_text, unit_scale
 from .progress import counting
 

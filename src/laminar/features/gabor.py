@@ -9,7 +9,7 @@ import numpy as np
 from scipy import fft
 from sklearn.utils._param_validation import Interval
 
-from .._extras import require
+from .._utils.extras import require
 from .base import ImageTransformer
 from .images import check_grid, labels, unit_scale
 

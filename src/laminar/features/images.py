@@ -7,7 +7,7 @@ from numbers import Integral
 
 import numpy as np
 
-from .._extras import require
+from .._utils.extras import require
 
 
 def flatten(X) -> tuple[object, tuple[int, ...] | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from .._extras import require
+from .._utils.extras import require
 from .base import ImageTransformer
 from .images import as_bytes, check_grid, labels, pair, size_text
 

@@ -12,8 +12,8 @@ from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from .._extras import require
-from ..hints import Data
+from .._utils.extras import require
+from .._utils.typing import Data
 from .base import ImageTransformer
 from .images import as_bytes, float_type, labels
 

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics.pairwise import euclidean_distances
 
-from ..labels import Attribute, read_labels
+from .._utils.labels import Attribute, read_labels
+from .._utils.validation import check_choice, check_positive, count_samples
 from .neighbours import KNN, as_rows, in_range
 from .operators import BlockOperator, ClassOperator, Gram, GraphOperator, SparseOperator, SumOperator
-from .specs import Graph, check_choice, check_positive, count_samples
+from .specs import Graph
 
 
 @dataclass(frozen=True)

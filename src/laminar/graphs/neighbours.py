@@ -15,8 +15,9 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize as unit_rows
 from sklearn.utils import check_array, gen_batches
 
+from .._utils.validation import check_choice, check_positive
 from .operators import SparseOperator, row_squares
-from .specs import Graph, check_choice, check_positive
+from .specs import Graph
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .. import kernels, passes, threads
-from ..data import Rows
-from ..labels import Attribute
+from .._engine.data.matrix import Rows
+from .._engine.linalg import elementwise as passes
+from .._engine.linalg import kernels
+from .._utils import threads
+from .._utils.labels import Attribute
 
 
 class GraphOperator(ABC):

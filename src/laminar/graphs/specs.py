@@ -13,7 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from ..labels import read_labels
+from .._utils.labels import read_labels
+from .._utils.validation import count_samples
 from .operators import ChainOperator, GraphOperator, SparseOperator, SumOperator
 
 
@@ -155,23 +156,6 @@ class Precomputed(Graph):
                 "a precomputed graph must be symmetric; W.maximum(W.T) keeps the edges of either direction."
             )
         return SparseOperator(W)
-
-
-def check_choice(name: str, value: Any, choices: tuple) -> None:
-    """Refuse a value that is not one of the choices."""
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
-
-
-def check_positive(name: str, value: float | None) -> None:
-    """Refuse a number that is neither None nor above zero."""
-    if value is not None and not 0 < value < np.inf:
-        raise ValueError(f"{name} must be a finite number above 0; got {value!r}.")
-
-
-def count_samples(X: ArrayLike) -> int:
-    """Return the number of rows of whatever X is."""
-    return X.shape[0] if hasattr(X, "shape") else len(X)
 
 
 def _sequences(groups: ArrayLike | None, n_samples: int) -> np.ndarray:

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.ndimage import zoom
 
-from laminar._extras import require
+from laminar._utils.extras import require
 
 WIDTH = 9.0  # inches; 900 pixels at the usual 100 dots an inch
 INK = "#222222"

@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_is_fitted
 
-from laminar._extras import require
-from laminar.labels import read_attribute
-from laminar.tables import layer_features, layer_names
+from laminar._utils.extras import require
+from laminar._utils.labels import read_attribute
+from laminar.evaluation.tables import layer_features, layer_names
 
 from .drawing import WIDTH, Sheet, draw_images, draw_table, label_width, plain, put_title
 
@@ -99,7 +99,7 @@ def layer_attribute_figure(table, title: str | None = None) -> "Figure":
 def layer_scatter(model, labels=None, layer: int = -1, X=None, title: str | None = None) -> "Figure":
     """Show the samples as one layer sees them, in two dimensions: the principal plane of its read-out.
 
-    The read-out is what is clustered: codes whitened, each sample of unit length (`laminar.tables.layer_features`).
+    The read-out is what is clustered: codes whitened, each sample of unit length (`layer_features`).
 
     Parameters
     ----------

@@ -1,0 +1,1 @@
+"""The scikit-learn half of every estimator."""

@@ -1,0 +1,171 @@
+"""How codes are looked at: H is known only up to a change of basis, so what is read should not depend on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from functools import cached_property
+from numbers import Integral
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.utils import check_random_state
+
+from .._engine.linalg.small import isometry, unit_rows, whitener
+from .._utils.validation import check_choice
+
+
+def reader(readout: str, layer) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the function that turns codes of a layer into a read-out of them."""
+    check_choice("readout", readout, ("raw", "whitened", "isometric"))
+    if readout == "raw":
+        return lambda H: H
+    if readout == "isometric":
+        root = isometry(layer.components)
+        return lambda H: (H @ root).astype(H.dtype)
+    W = whitener(layer.representation)
+    return lambda H: embed(H, W).astype(H.dtype)
+
+
+def embed(H: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """Codes in another basis, each row of length one.
+
+    Examples
+    --------
+    >>> embed(np.array([[1.0, 1.0]]), np.diag([3.0, 4.0]))
+    array([[0.6, 0.8]])
+    """
+    # Codes that are all zero span nothing: every sample is alike.
+    return unit_rows(H @ W) if W.shape[1] else np.zeros((len(H), 1))
+
+
+class Clusters:
+    """k-means of codes, whitened and with unit rows; found on first use and the same ever after.
+
+    Parameters
+    ----------
+    H : ndarray of shape (n_samples, n_components)
+        Codes of the training samples.
+    random_state : int, RandomState instance or None
+        Seed of k-means.
+    basis : ndarray of shape (n_components, rank) or None
+        What the codes are multiplied by before their rows are scaled; None whitens them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> H = np.array([[1.0, 0.0], [2.0, 0.1], [0.0, 1.0], [0.1, 3.0]])
+    >>> labels = Clusters(H, random_state=0).predict(H, n_clusters=2)
+    >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
+    True
+    """
+
+    def __init__(self, H: np.ndarray, random_state=None, basis: np.ndarray | None = None):
+        self.H, self.basis = H, basis
+        # Drawn now: copies of a fitted model must agree on clusters that none of them has looked for yet. From a copy:
+        # clusters that nobody asks for leave a generator as it is.
+        drawn = isinstance(random_state, Integral)
+        self.random_state = random_state if drawn else deepcopy(check_random_state(random_state)).randint(2**31 - 1)
+        self._fitted: dict[int, KMeans] = {}
+
+    @cached_property
+    def _basis(self) -> np.ndarray:
+        return whitener(self.H) if self.basis is None else self.basis
+
+    def features(self, H: np.ndarray) -> np.ndarray:
+        """Return codes in the form that is clustered."""
+        return embed(H, self._basis)
+
+    def _fit(self, n_clusters: int) -> KMeans:
+        if n_clusters not in self._fitted:
+            if n_clusters > len(self.H):
+                raise ValueError(
+                    f"n_clusters={n_clusters} is more than the {len(self.H)} samples the model was fitted on: "
+                    "ask for fewer clusters."
+                )
+            self._fitted[n_clusters] = self._model(self.features(self.H), n_clusters)
+        return self._fitted[n_clusters]
+
+    def _model(self, E: np.ndarray, n_clusters: int):
+        """What predicts clusters, fitted."""
+        return KMeans(int(n_clusters), n_init=20, random_state=self.random_state).fit(E)
+
+    def predict(self, H: np.ndarray, n_clusters: int) -> np.ndarray:
+        """Return the cluster of each row of codes."""
+        return self._fit(n_clusters).predict(self.features(H))
+
+
+def readout_basis(H: np.ndarray, Z: np.ndarray, energy: float, n_features: float, expected: int) -> np.ndarray:
+    """What codes are multiplied by to give the left singular vectors of ``H Z^T`` that are more than noise.
+
+    These depend on what the codes stand for and not on the basis a solver landed on. As all of them come out with the
+    same length, those that noise would also give must not be among them (`above_noise`).
+
+    Parameters
+    ----------
+    H, Z : ndarray of shape (n_samples, k), (n_features, k)
+        Codes and transposed components.
+    energy, n_features : float
+        Squared norm of what ``H Z^T`` is a fit of, and the features it spreads over.
+    expected : int
+        How many of them are more than noise for certain.
+
+    Returns
+    -------
+    W : ndarray of shape (k, n_directions)
+        In decreasing order of the singular values.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> H, Z = rng.random((6, 3)), rng.normal(size=(4, 3))
+    >>> E = H @ readout_basis(H, Z, energy=np.sum((H @ Z.T) ** 2), n_features=4, expected=3)
+    >>> U = np.linalg.svd(H @ Z.T)[0][:, :3]
+    >>> np.allclose(E @ E.T, U @ U.T)
+    True
+    """
+    H, Z = H.astype(np.float64), Z.astype(np.float64)
+    w, Q = np.linalg.eigh(H.T @ H)
+    keep = w > 1e-12 * max(w[-1], 0.0)
+    w, Q = w[keep], Q[:, keep]
+    T = Q * np.sqrt(w)
+    s, R = np.linalg.eigh(T.T @ (Z.T @ Z) @ T)
+    s, R = s[::-1], R[:, ::-1]
+    live = int((s > 1e-10 * s.max(initial=0.0)).sum())
+    return (Q / np.sqrt(w)) @ R[:, : above_noise(s[:live], energy, (len(H), n_features), expected)]
+
+
+def above_noise(squares: np.ndarray, energy: float, shape: tuple[float, float], expected: int) -> int:
+    """How many squared singular values are larger than noise would make them; never fewer than expected.
+
+    All that the expected ones leave is taken for noise, and the largest singular value of such noise is known.
+
+    Parameters
+    ----------
+    squares : ndarray
+        In decreasing order.
+    energy : float
+        Sum of all of them, those not given included.
+    shape : tuple of float
+        Of the matrix they are of.
+    expected : int
+        How many are there for certain.
+
+    Returns
+    -------
+    count : int
+
+    Examples
+    --------
+    >>> noise = np.random.default_rng(0).normal(size=(60, 40))
+    >>> noise[0, 0] += 30
+    >>> squares = np.linalg.svd(noise, compute_uv=False) ** 2
+    >>> above_noise(squares[:20], squares.sum(), noise.shape, expected=1)
+    1
+    """
+    if expected >= len(squares):
+        return len(squares)
+    n, p = shape
+    left = max(energy - float(squares[:expected].sum()), 0.0)
+    variance = left / (max(1.0, n - expected) * max(1.0, p - expected))
+    return max(expected, int((squares > variance * (n**0.5 + p**0.5) ** 2).sum()))

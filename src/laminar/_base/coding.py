@@ -1,0 +1,290 @@
+"""`Coder`: what a fitted model is used for. Samples become codes, codes become samples and clusters."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import contextmanager
+from numbers import Integral
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, validate_parameter_constraints
+from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from .._engine import updates
+from .._engine.constraints import NonNegative
+from .._engine.data.matrix import Matrix, wrap
+from .._engine.problem import Chain, Problem
+from .._engine.solve import solve
+from .._utils import threads
+from .._utils.typing import Data
+from .._utils.validation import check_choice
+from .clusters import reader
+
+
+@contextmanager
+def no_text(name: str = "X"):
+    """Say what to do about text in an array, of which scikit-learn only says that it is no number."""
+    try:
+        yield
+    except ValueError as error:
+        if "could not convert string" not in str(error):
+            raise
+        raise ValueError(f"{name} holds text ({error}): encode it as numbers first, as OneHotEncoder does.") from None
+
+
+def in_units_of(data: Matrix, H: np.ndarray) -> np.ndarray:
+    """Codes in unit scale, brought to that of the data in place; an error where they leave the range of their type."""
+    if max(float(H.max(initial=0)), -float(H.min(initial=0))) * data.scale > float(np.finfo(H.dtype).max):
+        raise ValueError(
+            f"The largest magnitude in X is {data.scale:.3g}: its codes are out of range. Divide X by a constant."
+        )
+    H *= H.dtype.type(data.scale)
+    return H
+
+
+def nameable(model, H: np.ndarray) -> np.ndarray:
+    """Codes as they are, or an error where `set_output` asks for more names of columns than the model has."""
+    if H.shape[1] != model._n_features_out and _get_output_config("transform", model)["dense"] != "default":
+        raise ValueError(
+            f"set_output names {model._n_features_out} columns and these codes have {H.shape[1]}: read this layer "
+            'after set_output(transform="default").'
+        )
+    return H
+
+
+class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """The half of a model that comes after ``fit``; it needs ``components_``, ``layers_`` and ``clusters_``."""
+
+    loss = "frobenius"
+    _constraints: dict = {"H": NonNegative(), "Z": NonNegative()}
+
+    def _store(self, parameters: dict) -> None:
+        """Keep the parameters of ``__init__``, given its ``locals()``, as they are: scikit-learn's rule."""
+        for name, value in parameters.items():
+            if name not in ("self", "__class__"):
+                setattr(self, name, value)
+
+    def _check_data(self, X) -> None:
+        """Refuse X the model has no meaning for."""
+
+    @no_text()
+    def _validate(self, X, *, reset: bool):
+        X = validate_data(
+            self, X, reset=reset, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], order=None
+        )
+        self._check_data(X)
+        return X
+
+    def _warn(self) -> None:
+        """Say so where the sweeps ran out."""
+        if not self.converged_ and self.tol > 0 and self.n_iter_ >= self.max_iter:
+            warnings.warn(
+                f"{type(self).__name__} stopped at max_iter={self.max_iter} before it converged; "
+                "raise max_iter, or tol if this is precise enough.",
+                ConvergenceWarning,
+                stacklevel=5,  # the caller of fit, seen through scikit-learn's wrapper
+            )
+
+    def transform(self, X: Data, *, layer: int = -1, method: str = "nonnegative", readout: str = "raw") -> np.ndarray:
+        """Code samples exactly: the best non-negative combination of the components for each.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, seen before or not.
+        layer : int, default=-1
+            Which of ``layers_``; the last is the top.
+        method : {"nonnegative", "pinv"}, default="nonnegative"
+            "pinv" is plain least squares: faster, and of any sign.
+        readout : {"raw", "whitened", "isometric"}, default="raw"
+            How the codes are looked at (`readout`): as they are; in the basis-free form that is clustered; or with the
+            distances of what they stand for in the input space, for classifiers.
+
+        Returns
+        -------
+        H : ndarray of shape (n_samples, n_components)
+            Codes, in the units of X unless whitened.
+        """
+        return nameable(self, self._transform(X, layer, method, readout))
+
+    def _transform(self, X, layer: int = -1, method: str = "nonnegative", readout: str = "raw") -> np.ndarray:
+        """The same as an array whatever `set_output` says."""
+        check_is_fitted(self)
+        check_choice("method", method, ("nonnegative", "pinv"))
+        look = reader(readout, self._layer(layer))
+        X = self._validate(X, reset=False)
+        return look(self._code(X, layer, method))
+
+    def _layer(self, layer: int):
+        """One of the layers, by position."""
+        n = len(self.layers_)
+        if not isinstance(layer, Integral) or not -n <= layer < n:
+            raise ValueError(
+                f"layer={layer!r} is out of range: the model has {n} layers, give a whole number from {-n} to {n - 1}."
+            )
+        return self.layers_[layer]
+
+    def _code(self, X, layer: int, method: str) -> np.ndarray:
+        """Codes of validated samples on one layer."""
+        components = self._layer(layer).components
+        with threads.own_threads():
+            data = wrap(X)
+            H = self._blank(data, components)
+            if method == "pinv":
+                Z = np.ascontiguousarray(components.T, dtype=data.dtype)
+                H = updates.least_squares(H, Chain(data).term("H", {"H": H, "Z": Z}))
+            else:
+                H = self._codes(data, H, components)
+        return in_units_of(data, H)
+
+    def _blank(self, data: Matrix, components: np.ndarray | None = None) -> np.ndarray:
+        """Codes that know nothing: zero, or spread evenly where a rule multiplies them."""
+        shape = (data.shape[0], len(self.components_ if components is None else components))
+        if self.loss == "frobenius":
+            return np.zeros(shape, data.dtype)
+        return np.full(shape, max(data.total, 1e-300) / np.prod(shape), data.dtype)
+
+    def _codes(self, data: Matrix, H: np.ndarray, components: np.ndarray | None = None) -> np.ndarray:
+        """Codes on the fitted components (or others), exact for a squared loss."""
+        components = self.components_ if components is None else components
+        constraint = self._constraints["H"]
+        problem = Problem(Chain(data, loss=self.loss), {"H": constraint})
+        factors = {"H": H, "Z": np.ascontiguousarray(components.T, dtype=data.dtype)}
+        if self.loss == "frobenius":
+            term = problem.term("H", factors)
+            # Dependent components have many exact codes: then H must not choose, only the sample and the components.
+            start = np.zeros_like(H) if updates.gram_solver(term.gram)[1] else H
+            return updates.for_constraint(updates.exact, constraint)(start, term)
+        return solve(
+            problem,
+            factors,
+            {"H": updates.multiplicative},
+            max_iter=1000,
+            tol=1e-9,
+            extrapolate=True,
+            evaluate_every=10,
+        ).best["H"]
+
+    def inverse_transform(self, H: ArrayLike, *, layer: int = -1) -> np.ndarray:
+        """Map codes back to the input space.
+
+        Parameters
+        ----------
+        H : {array-like, sparse matrix} of shape (n_samples, n_components)
+            Codes.
+        layer : int, default=-1
+            Which of ``layers_`` they belong to.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Their reconstruction.
+        """
+        check_is_fitted(self)
+        return self._check_codes(H, layer) @ self._layer(layer).components
+
+    @no_text("H")
+    def _check_codes(self, H, layer: int = -1):
+        """Codes of a layer as an array or sparse matrix of finite numbers."""
+        k = len(self._layer(layer).components)
+        H = check_array(
+            H,
+            accept_sparse=("csr", "csc"),
+            dtype=[np.float64, np.float32],
+            ensure_2d=False,
+            allow_nd=True,
+            input_name="H",
+        )
+        if H.ndim != 2 or H.shape[1] != k:
+            raise ValueError(f"H must have shape (n_samples, {k}), got {H.shape}.")
+        return H
+
+    def cluster(self, X: Data, n_clusters: int | None = None) -> np.ndarray:
+        """Cluster samples by their codes, in a scaling no change of basis can alter (`readout.Clusters`).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        n_clusters : int or None
+            Number of clusters; None means the model's ``n_clusters``, or its number of components.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Cluster of each sample.
+        """
+        check_is_fitted(self)
+        allowed = {"n_clusters": [Interval(Integral, 1, None, closed="left"), None]}
+        validate_parameter_constraints(allowed, {"n_clusters": n_clusters}, "cluster")
+        return self.clusters_.predict(self._transform(X), n_clusters or self.n_clusters or len(self.components_))
+
+    def predict(self, X: Data) -> np.ndarray:
+        """Return the cluster of each sample; `cluster` with the model's own number of clusters.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Cluster of each sample.
+        """
+        return self.cluster(X)
+
+    def fit_predict(self, X: Data, y: ArrayLike | None = None, **parameters) -> np.ndarray:
+        """Fit and return the cluster of each training sample, by the codes of the fit.
+
+        Parameters
+        ----------
+        X, y, **parameters
+            As for `fit`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Cluster of each sample.
+        """
+        H = self.fit(X, y, **parameters).layers_[-1].representation
+        return self.clusters_.predict(H, self.n_clusters or len(self.components_))
+
+    def score(self, X: Data, y: ArrayLike | None = None) -> float:
+        """Share of X the model explains: 1 is a perfect fit.
+
+        ``1 - ||X - HZ||^2 / ||X||^2``, or with the KL loss ``-D(X || HZ) / sum(X)``, where 0 is a perfect fit.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        y : Ignored
+            Not used, present for API consistency.
+
+        Returns
+        -------
+        score : float
+            Higher is better.
+        """
+        check_is_fitted(self)
+        X = self._validate(X, reset=False)
+        with threads.own_threads():
+            data = wrap(X)
+            H = self._codes(data, self._blank(data))
+            value = Problem(Chain(data, loss=self.loss)).value(
+                {"H": H, "Z": np.ascontiguousarray(self.components_.T, data.dtype)}
+            )
+        if self.loss == "kl":
+            return -value / data.total if data.total else 0.0
+        return 1 - 2 * value / data.sqnorm if data.sqnorm else 1.0
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,63 @@
+"""Clusters of a graph of codes, and the clusters of samples that were not in it; ways to cluster codes, by name."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.utils import check_random_state
+
+from ..baselines import NgJordanWeiss
+from ..graphs import KNN, Graph
+from .clusters import Clusters
+
+_MOST = 10_000  # samples a graph is built on: the search for neighbours is quadratic in them
+
+
+class GraphClusters(Clusters):
+    """Spectral clusters (Ng, Jordan and Weiss) of a graph of read-outs; found on first use and the same ever after.
+
+    A sample that was not in the graph belongs to the cluster of the nearest one that was. Of more than 10 000 training
+    samples a random 10 000 are in it, so that the cost grows with the samples and not with their square.
+
+    Parameters
+    ----------
+    H, random_state, basis
+        As for `Clusters`.
+    graph : {"rank", "knn"} or Graph, default="rank"
+        Built on the read-outs.
+
+    Examples
+    --------
+    >>> from laminar.graphs import Rank
+    >>> H = np.array([[1.0, 0.0], [2.0, 0.1], [0.0, 1.0], [0.1, 3.0]])
+    >>> found = GraphClusters(H, random_state=0, graph=Rank(1)).predict(H, n_clusters=2)
+    >>> bool(found[0] == found[1] != found[2] == found[3])
+    True
+    """
+
+    def __init__(self, H: np.ndarray, random_state=None, basis: np.ndarray | None = None, graph: str | Graph = "rank"):
+        super().__init__(H, random_state, basis)
+        self.graph = graph
+
+    def _model(self, E: np.ndarray, n_clusters: int) -> KNeighborsClassifier:
+        rng = check_random_state(self.random_state)
+        if len(E) > _MOST:
+            E = E[np.sort(rng.choice(len(E), _MOST, replace=False))]
+        labels = np.zeros(len(E), dtype=int)
+        if n_clusters > 1:
+            labels = NgJordanWeiss(n_clusters, affinity=self.graph, random_state=rng).fit_predict(E)
+        return KNeighborsClassifier(1).fit(E, labels)
+
+
+def _kmeans(H: np.ndarray, random_state, basis: np.ndarray, graph: str | Graph) -> Clusters:
+    """k-means of the read-outs."""
+    return Clusters(H, random_state, basis)
+
+
+def _published(H: np.ndarray, random_state, basis: np.ndarray, graph: str | Graph) -> GraphClusters:
+    """Clusters of the codes themselves, as Zhao et al. found them: five neighbours, a heat kernel."""
+    heat = KNN(max(1, min(5, len(H) - 1)), "heat", bandwidth=1.0)
+    return GraphClusters(H, random_state, np.eye(H.shape[1]), heat)
+
+
+CLUSTERINGS = {"spectral": GraphClusters, "kmeans": _kmeans, "published": _published}

@@ -1,0 +1,252 @@
+"""Data made of other data: a view brought to the common scale, and several views side by side.
+
+Both are matrices as `data` has them, so that whatever takes one matrix takes several views. The views are not copied:
+what happens to a view is a factor for each row and a correction of rank one.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import eigh
+
+from ..._utils import threads
+from .matrix import _CACHED, Matrix, Rows, _share, dense, wrap
+
+_SIDE = 1500  # samples up to which a view with more features than samples is replaced by one with as many
+
+
+class Derived(Matrix):
+    """A matrix known by its rows, which are made when they are asked for."""
+
+    nonnegative = False
+    scale = 1.0
+
+    def rows(self, b: slice) -> np.ndarray:
+        """Rows b as an array, so few at a time."""
+        raise NotImplementedError
+
+    def _cut(self, size: int) -> list[slice]:
+        """The rows in slices of about this size."""
+        return threads.blocks(self.shape[0], size)
+
+    def blocks(self, k: int) -> list[slice]:
+        """Slices of rows whose (rows, k) results stay in cache, yet are tall enough for a fast product."""
+        return self._cut(max(256, 32768 // k))
+
+    def _cached(self) -> list[slice]:
+        return self._cut(max(64, _CACHED // max(1, self.shape[1])))
+
+    def gram(self) -> np.ndarray:
+        """``X^T X``, summed in double precision; for data with few columns."""
+
+        def share(blocks: list[slice]) -> np.ndarray:
+            parts = (self.rows(b).astype(np.float64) for b in blocks)
+            return sum(part.T @ part for part in parts)
+
+        return sum(threads.each(share, _share(self._cached())))
+
+    def distance(self, F: np.ndarray, M: np.ndarray) -> float:
+        """``||X - F M^T||^2`` by its residual, for fits so close that Grams cancel."""
+
+        def block(b: slice) -> float:
+            gap = self.rows(b).astype(np.float64) - F[b].astype(np.float64) @ M.T
+            return float(np.einsum("ij,ij->", gap, gap))
+
+        return sum(threads.each(block, self._cached()))
+
+
+class Normalized(Derived):
+    """A view with its rows at unit length, then centred, then scaled to a mean square of one a row.
+
+    A row that was not observed is zero throughout, the mean, and does not count in anything.
+
+    Parameters
+    ----------
+    X : {ndarray, CSR matrix} of shape (n_samples, n_features)
+        The view.
+    observed : ndarray of bool of shape (n_samples,)
+        Samples that have it.
+    mean, size : ndarray of shape (n_features,), float
+        What is subtracted from rows of unit length, and what they are then multiplied by; None finds both in X.
+
+    Examples
+    --------
+    >>> view = Normalized(np.array([[3.0, 4.0], [8.0, 6.0], [9.0, 9.0]]), np.array([True, True, False]))
+    >>> view.rows(slice(0, 3)).round(6)
+    array([[-0.707107,  0.707107],
+           [ 0.707107, -0.707107],
+           [ 0.      ,  0.      ]])
+    """
+
+    flipped = False
+
+    def __init__(self, X, observed: np.ndarray, mean: np.ndarray | None = None, size: float | None = None):
+        self.base = wrap(X)
+        self.base_shape, self.dtype, self.stored = self.base.shape, self.base.dtype, self.base.stored
+        length = self._lengths()
+        # A row that small against the largest entry has no direction left.
+        live = observed & (length > np.finfo(self.dtype).tiny ** 0.5)
+        unit = np.divide(1, length, out=np.zeros_like(length), where=live)
+        if mean is None:
+            n_observed = int(observed.sum())  # no numpy number: one of these would make double precision of single
+            mean = self.base.T.product(unit[:, None].astype(self.dtype))[:, 0] / max(1, n_observed)
+            size = self._size(int(live.sum()), n_observed, mean)
+        self.mean, self.size = mean, size
+        self._unit = (size * unit).astype(self.dtype)
+        self._shift = (size * observed).astype(self.dtype)
+
+    def _lengths(self) -> np.ndarray:
+        def block(b: slice) -> np.ndarray:
+            part = self.base.rows(b)
+            if sp.issparse(part):
+                return np.sqrt(np.asarray(part.multiply(part).sum(axis=1, dtype=np.float64)).ravel())
+            return np.sqrt(np.einsum("ij,ij->i", part, part, dtype=np.float64))
+
+        return np.concatenate(threads.each(block, self._cached()))
+
+    def _size(self, n_live: int, n_observed: int, mean: np.ndarray) -> float:
+        """What brings the mean square to one; 0 where all samples are alike but for rounding."""
+        spread = n_live / max(1, n_observed) - float(np.vdot(mean, mean.astype(np.float64)))
+        return spread**-0.5 if spread > 1e3 * float(np.finfo(self.dtype).eps) else 0.0
+
+    @cached_property
+    def sqnorm(self) -> float:
+        """Squared Frobenius norm."""
+        squares = threads.each(lambda b: float((self.rows(b).astype(np.float64) ** 2).sum()), self._cached())
+        return sum(squares)
+
+    def rows(self, b: slice | np.ndarray) -> np.ndarray:
+        """Rows b as an array, so few at a time."""
+        part = dense((self.base.T if self.flipped else self.base).rows(b))
+        if self.flipped:
+            return part * self._unit - self.mean[b, None] * self._shift
+        return part * self._unit[b, None] - self._shift[b, None] * self.mean
+
+    def times(self, R: np.ndarray) -> Rows:
+        """``X @ R`` by rows."""
+        if self.flipped:
+            product, total = self.base.T.times(self._unit[:, None] * R), self._shift @ R
+            return lambda b: product(b) - self.mean[b, None] * total
+        product, shift = self.base.times(R), self.mean @ R
+        return lambda b: self._unit[b, None] * product(b) - self._shift[b, None] * shift
+
+
+class Stacked(Derived):
+    """Several matrices side by side, each times the root of its weight.
+
+    A squared fit of it is the weighted sum of the squared fits of its parts. Rows of its transpose are cut so that
+    no slice has features of two parts.
+
+    Parameters
+    ----------
+    parts : sequence of Matrix
+        With the same number of rows and the same floating type.
+    weights : array-like of shape (n_parts,)
+        Not negative.
+
+    Examples
+    --------
+    >>> stacked = Stacked([wrap(np.eye(2)), wrap(np.ones((2, 1)))], [1.0, 4.0])
+    >>> stacked.product(np.array([[1.0], [2.0], [10.0]]))
+    array([[21.],
+           [22.]])
+    """
+
+    flipped = False
+
+    def __init__(self, parts: Sequence[Matrix], weights):
+        self.parts, self.dtype = list(parts), parts[0].dtype
+        self.edges = np.cumsum([0, *(part.shape[1] for part in parts)])
+        self.base_shape = parts[0].shape[0], int(self.edges[-1])
+        self.stored = sum(part.stored for part in parts)
+        # The common scale does not know the weights, so that fits under different weights can be compared.
+        self.scale = max(part.scale for part in parts)
+        roots = np.sqrt(weights) * [part.scale / self.scale for part in parts]
+        self.roots = [self.dtype.type(root) for root in roots]
+
+    def weighted(self, weights) -> Stacked:
+        """The same parts with other weights."""
+        return Stacked(self.parts, weights)
+
+    @property
+    def slices(self) -> list[slice]:
+        """The columns of each part."""
+        return [slice(int(a), int(b)) for a, b in zip(self.edges[:-1], self.edges[1:], strict=True)]
+
+    @cached_property
+    def sqnorm(self) -> float:
+        """Squared Frobenius norm."""
+        return float(sum(float(root) ** 2 * part.sqnorm for root, part in zip(self.roots, self.parts, strict=True)))
+
+    @cached_property
+    def total(self) -> float:
+        """Sum of the entries."""
+        return float(sum(float(root) * part.total for root, part in zip(self.roots, self.parts, strict=True)))
+
+    def _cut(self, size: int) -> list[slice]:
+        if not self.flipped:
+            return super()._cut(size)
+        inside = [(s.start, threads.blocks(s.stop - s.start, size)) for s in self.slices]
+        return [slice(at + b.start, at + b.stop) for at, blocks in inside for b in blocks]
+
+    def _part(self, b: slice) -> tuple[int, slice]:
+        """Which part a slice of the transpose's rows belongs to, and where in it."""
+        v = bisect_right(self.edges, b.start) - 1
+        return v, slice(b.start - int(self.edges[v]), b.stop - int(self.edges[v]))
+
+    def rows(self, b: slice) -> np.ndarray:
+        """Rows b as an array, so few at a time."""
+        if self.flipped:
+            v, inside = self._part(b)
+            return self.roots[v] * dense(self.parts[v].T.rows(inside))
+        return np.hstack([root * dense(part.rows(b)) for root, part in zip(self.roots, self.parts, strict=True)])
+
+    def times(self, R: np.ndarray) -> Rows:
+        """``X @ R`` by rows."""
+        if self.flipped:
+            products = [part.T.times(R) for part in self.parts]
+
+            def rows(b: slice) -> np.ndarray:
+                v, inside = self._part(b)
+                return self.roots[v] * products[v](inside)
+
+            return rows
+        products = [part.times(root * R[s]) for part, root, s in zip(self.parts, self.roots, self.slices, strict=True)]
+        return lambda b: sum(product(b) for product in products)
+
+
+def isometric(part: Matrix) -> Matrix:
+    """A matrix with the inner products of the rows of this one and no more columns than rows, where that is cheap.
+
+    Examples
+    --------
+    >>> wide = Normalized(np.random.default_rng(0).random((4, 9)), np.ones(4, dtype=bool))
+    >>> isometric(wide).shape, np.allclose(isometric(wide).T.gram(), wide.T.gram() / isometric(wide).scale ** 2)
+    ((4, 3), True)
+    """
+    n, p = part.shape
+    if p <= n or n > _SIDE or not hasattr(part, "gram"):
+        return part
+    return wrap((coordinates(part.T.gram()) * part.scale).astype(part.dtype))
+
+
+def coordinates(K: np.ndarray) -> np.ndarray:
+    """Points with these inner products, in decreasing order of their spread.
+
+    Examples
+    --------
+    >>> coordinates(np.array([[4.0, 0.0], [0.0, 0.0]]))
+    array([[2.],
+           [0.]])
+    """
+    w, Q = eigh(K, check_finite=False)
+    keep = w > max(1e-12 * w[-1], 0.0)
+    if not keep.any():
+        return np.zeros((len(K), 1))
+    E = (Q[:, keep] * np.sqrt(w[keep]))[:, ::-1]
+    return E * np.sign(E[np.abs(E).argmax(axis=0), np.arange(E.shape[1])])

@@ -1,0 +1,138 @@
+"""Truncated singular value decomposition of anything `data.wrap` takes."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+import numpy as np
+from scipy.linalg import cholesky, eigh, get_lapack_funcs, qr, svd
+
+from ..._utils import threads
+from .matrix import Dense, Matrix, collect
+
+_GRAM_LIMIT = 1500  # side of a Gram matrix that is decomposed outright
+
+
+def truncated_svd(
+    data: Matrix, k: int, random_state: np.random.RandomState
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Leading ``min(k, n, p)`` singular triplets ``U (n, k), s (k,), V (p, k)`` in unit scale, in double precision.
+
+    The largest entry of each left vector is positive, so that the result does not depend on the route taken.
+    """
+    n, p = data.shape
+    k = min(k, n, p)
+    with threads.own_threads():
+        if n < p:
+            V, s, U = _tall(data.T, k, random_state)
+        else:
+            U, s, V = _tall(data, k, random_state)
+    sign = _signs(U)
+    return U * sign, s, V * sign
+
+
+def rough_svd(data: Matrix, k: int, random_state: np.random.RandomState) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """As `truncated_svd`, in the precision of X and short of the best approximation, the more so the later a vector.
+
+    One random projection: of 625 vectors for faces of 1024 pixels the first 40 miss the smallest residual by 3e-4 of
+    it, all of them by less than a factor of two, in a fraction of the time.
+    """
+    n, p = data.shape
+    k = min(k, n, p)
+    with threads.own_threads():
+        # On a copy: what the caller draws next shall not depend on the route taken.
+        draw = np.random.default_rng(deepcopy(random_state).randint(2**31))
+        left, repair = _nearly_orthogonal(data.product(draw.standard_normal((p, min(k + 10, n, p)), data.dtype)))
+        right = _times(data.T.product(left), repair)
+        w, R = np.linalg.eigh(_gram(right, data.dtype))
+        s, R = np.sqrt(np.maximum(w[::-1][:k], 0)), R[:, ::-1][:, :k]
+        V = np.divide(_times(right, R), s, out=np.zeros((p, k), data.dtype), where=s > 0)
+        U = _times(left, _times(repair, R))
+    sign = _signs(U)
+    return U * sign, s, V * sign
+
+
+def _nearly_orthogonal(F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Columns with the span of F that are orthonormal but for rounding, and the small matrix that mends this.
+
+    By the Cholesky factor of the Gram, whose error is the square of the condition, and once more; or where that fails
+    by QR.
+    """
+    try:
+        F = _times(F, _inverse_root(F, np.float64))
+        return F, _inverse_root(F, F.dtype)
+    except np.linalg.LinAlgError:
+        return _orthonormal(F), np.eye(F.shape[1], dtype=F.dtype)
+
+
+def _inverse_root(F: np.ndarray, dtype) -> np.ndarray:
+    """The triangular matrix that makes the columns of F orthonormal, by their Gram in the given precision."""
+    L = cholesky(_gram(F, dtype), lower=True, check_finite=False)
+    (invert,) = get_lapack_funcs(("trtri",), (L,))
+    return invert(L, lower=1)[0].T.astype(F.dtype)
+
+
+def _gram(F: np.ndarray, dtype) -> np.ndarray:
+    """``F^T F`` in the given precision."""
+
+    def part(b: slice) -> np.ndarray:
+        f = F[b].astype(dtype, copy=False)
+        return f.T @ f
+
+    return sum(threads.each(part, _rows(F)))
+
+
+def _times(F: np.ndarray, M: np.ndarray) -> np.ndarray:
+    """``F @ M`` for a tall F."""
+    M = np.ascontiguousarray(M)
+    return collect(lambda b: F[b] @ M, _rows(F), (len(F), M.shape[1]), F.dtype)
+
+
+def _rows(F: np.ndarray) -> list[slice]:
+    return threads.blocks(len(F), 1024)
+
+
+def _signs(U: np.ndarray) -> np.ndarray:
+    """What makes the largest entry of each column positive."""
+    sign = np.sign(U[np.abs(U).argmax(0), np.arange(U.shape[1])])
+    sign[sign == 0] = 1
+    return sign
+
+
+def _tall(data: Matrix, k: int, random_state) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same for n >= p: the range of X is found first, then a small exact problem is solved in it."""
+    p = data.shape[1]
+    small = hasattr(data, "gram") and p <= _GRAM_LIMIT
+    basis = _eigenbasis(data, k) if small else _subspace(data, k, random_state)
+    # One exact step in the basis found: it repairs what the squared condition number of a Gram costs.
+    Q, R = qr(data.product(basis.astype(data.dtype)).astype(np.float64), mode="economic", check_finite=False)
+    left, s, right = svd(R, full_matrices=False, check_finite=False)
+    return Q @ left[:, :k], s[:k], basis @ right[:k].T
+
+
+def _eigenbasis(data: Dense, k: int) -> np.ndarray:
+    """Leading eigenvectors of X^T X."""
+    p = data.shape[1]
+    if 4 * k > p:  # divide and conquer finds all of them sooner than bisection many
+        return np.linalg.eigh(data.gram())[1][:, ::-1][:, :k]
+    return eigh(data.gram(), subset_by_index=(p - k, p - 1), check_finite=False)[1][:, ::-1]
+
+
+def _subspace(data: Matrix, k: int, random_state) -> np.ndarray:
+    """Orthonormal basis of the leading right singular space and a little more, by randomised subspace iteration."""
+    size = min(data.shape[1], k + max(10, k // 2))
+    # On a copy: what the caller draws next shall not depend on the route taken.
+    Q = deepcopy(random_state).standard_normal((data.shape[1], size)).astype(data.dtype)
+    before = np.zeros(k)
+    for _ in range(30):
+        Q, R = qr(data.T.product(data.product(_orthonormal(Q))), mode="economic", check_finite=False)
+        # The diagonal tends to the squared singular values; a flat spectrum takes long to settle.
+        now = np.abs(np.diag(R))[:k]
+        if (np.abs(now - before) <= 1e-4 * now).all():
+            break
+        before = now
+    return Q.astype(np.float64)
+
+
+def _orthonormal(Q: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(qr(Q, mode="economic", check_finite=False)[0])

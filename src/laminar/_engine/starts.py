@@ -1,0 +1,201 @@
+"""Where a fit starts. Every start is ``(data, k, random_state) -> H (n, k), Z (p, k)``, deterministic given the seed.
+
+Z comes transposed, as everywhere inside the engine (see `terms`); components beyond the rank of X start at random.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.optimize import linprog
+from sklearn.cluster import KMeans
+
+from .constraints import Free
+from .data.matrix import Matrix
+from .data.svd import truncated_svd
+from .terms import Quad
+from .updates import exact, for_constraint
+
+Start = tuple[np.ndarray, np.ndarray]
+
+_FREE = Free()
+
+
+def random(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
+    """Uniform on (0, 1), scaled so that the product has the size of X."""
+    n, p = data.shape
+    # Mixed signs have a mean near zero: their root mean square stands in for it.
+    size = data.total / (n * p) if data.total > 0 else np.sqrt(data.sqnorm / (n * p))
+    scale = np.sqrt(max(size, 1e-300) / k)
+    return rng.uniform(size=(n, k)) * scale, rng.uniform(size=(p, k)) * scale
+
+
+def kmeans(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
+    """Ding's start: memberships plus 0.2, components by least squares."""
+    n = data.shape[0]
+    U, s, _ = truncated_svd(data, 2 * k, rng)
+    labels = KMeans(min(k, n), n_init=1, random_state=rng).fit(U * s).labels_
+    H = np.full((n, k), 0.2)
+    H[np.arange(n), labels] += 1
+    return H, best_components(data, H)
+
+
+def nndsvd(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
+    """Non-negative parts of the singular vectors; exact zeros stay, so not for multiplicative rules."""
+    U, s, V = truncated_svd(data, k, rng)
+    H, Z = np.zeros((data.shape[0], k)), np.zeros((data.shape[1], k))
+    for a in range(len(s)):
+        sides = [(np.maximum(e * U[:, a], 0), np.maximum(e * V[:, a], 0)) for e in (1, -1)]
+        u, v = max(sides, key=lambda side: np.linalg.norm(side[0]) * np.linalg.norm(side[1]))
+        norms = np.linalg.norm(u), np.linalg.norm(v)
+        if norms[0] * norms[1] > 0:
+            size = np.sqrt(s[a] * norms[0] * norms[1])
+            H[:, a], Z[:, a] = size * u / norms[0], size * v / norms[1]
+    _fill_dead(H, Z, rng)
+    return H, Z
+
+
+def nndsvda(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
+    """`nndsvd` with its zeros raised to the mean of X."""
+    mean = max(data.total / np.prod(data.shape), 1e-300)
+    return tuple(np.where(F > 0, F, mean) for F in nndsvd(data, k, rng))
+
+
+def nndsvdar(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
+    """`nndsvd` with its zeros raised to small random values."""
+    mean = max(data.total / np.prod(data.shape), 1e-300)
+    return tuple(np.where(F > 0, F, rng.uniform(1e-3, 1, F.shape) * mean / 100) for F in nndsvd(data, k, rng))
+
+
+def svd(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
+    """Gillis and Kumar's Algorithm 2: a product equal to the best rank k - 1 approximation of X."""
+    if k == 1:
+        u = truncated_svd(data, 1, rng)[0]
+        H = np.maximum(u if (u > 0).sum() >= (u < 0).sum() else -u, 0)
+        return H, best_components(data, H)
+    U, s, V = truncated_svd(data, k - 1, rng)
+    sign = np.where(U.min(0) < (-U).min(0), -1.0, 1.0)
+    U, A = U * sign, V * (s * sign)
+    H, Z = np.zeros((data.shape[0], k)), np.zeros((data.shape[1], k))
+    r = len(s)
+    H[:, :r], Z[:, :r] = U, A
+    Z[:, r] = -A.sum(1)
+    H[:, : r + 1] -= np.minimum(0, U.min(1, keepdims=True))
+    _fill_dead(H, Z, rng)
+    return H, Z
+
+
+def lp(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
+    """Gillis and Kumar's Algorithm 3: the global optimum of Semi-NMF whenever a positive vector lies in the span.
+
+    That is so for every non-negative X. A linear program finds the vector; for most data the first singular vector
+    already is one and no program is needed.
+    """
+    return nonnegative_basis(data, k, truncated_svd(data, k, rng), rng)
+
+
+def nonnegative_basis(data: Matrix, k: int, triplets: tuple, rng: np.random.RandomState) -> Start:
+    """Codes that span k left singular vectors, of X without negative entries, and the components that go with them."""
+    V, s, right = (part[..., :k] for part in triplets)
+    eps = float(np.finfo(V.dtype).eps)
+    rank = int((s > max(1e-12, 30 * eps) * s[0]).sum()) if s[0] > 0 else 0
+    H = np.zeros((data.shape[0], k), V.dtype)
+    if rank:
+        V = V[:, :rank]
+        x = _positive_combination(V)
+        live = x > 0
+        alpha = np.maximum(0, (-V[live] / x[live, None]).max(0))
+        y = V.T @ x
+        if abs(1 + alpha @ y) < 0.5:
+            # Where one sample decides every alpha H loses a rank; any larger alpha will do as well.
+            a = np.abs(y).argmax()
+            alpha[a] += 1 / abs(y[a])
+        H[:, :rank] = np.maximum(0, V + x[:, None] * alpha)
+        if rank == k and np.allclose(V @ y, x, rtol=0, atol=max(1e-9, 100 * eps) * x.max()):
+            # H = V (1 + y alpha^T): its inverse is known, where least squares would square a condition of thousands.
+            A = right * s
+            return H, A - np.outer(A @ alpha / (1 + alpha @ y), y)
+    if rank < k:
+        H[:, rank:] = rng.uniform(size=(len(H), k - rank)) * (H.mean() if rank else 1.0)
+    return H, best_components(data, H)
+
+
+def _positive_combination(V: np.ndarray) -> np.ndarray:
+    """A vector ``(V + e) y >= 1`` for the smallest e >= 0 found, zero where V is (zero samples)."""
+    size = np.abs(V).max(1)
+    live = size > 1e-12 * size.max()
+    W = V[live]
+    x = np.zeros(len(V), V.dtype)
+    first = W[:, 0]
+    if (first > 1e-6 * np.abs(W).max(1)).all():
+        x[live] = first
+        return x
+    low, high, best = 0.0, float(np.abs(W).max()), None
+    y = _feasible(W)
+    if y is not None:
+        x[live] = W @ _widest(W / np.abs(W).max(1, keepdims=True), y)
+        return x
+    while high - low > 1e-3 * np.abs(W).max() or best is None:
+        e = (low + high) / 2 if best is not None else high
+        y = _feasible(W + e)
+        if y is None:
+            low, high = (e, high) if best is not None else (e, 2 * e)
+        else:
+            best, high = (W + e) @ y, e
+    x[live] = best
+    return x
+
+
+def _feasible(W: np.ndarray) -> np.ndarray | None:
+    """Return y with ``W y >= 1``, or None."""
+    n, k = W.shape
+    result = linprog(np.zeros(k), A_ub=-W, b_ub=-np.ones(n), bounds=(None, None), method="highs")
+    return result.x if result.status == 0 else None
+
+
+def _widest(W: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return y, or where ``W y`` differs too much the y whose smallest entry is largest, none of its own beyond 1.
+
+    Just any positive combination may live on rounding errors, multiplied by millions.
+    """
+    x, (n, k) = W @ y, W.shape
+    if x.max() <= 1e3 * x.min():
+        return y
+    cost, A = np.r_[np.zeros(k), -1], np.c_[-W, np.ones(n)]
+    result = linprog(cost, A_ub=A, b_ub=np.zeros(n), bounds=[(-1, 1)] * k + [(None, None)], method="highs")
+    return result.x[:k] if result.status == 0 and (W @ result.x[:k]).min() > 1e-6 else y
+
+
+def best_components(data: Matrix, H: np.ndarray, constraint=_FREE) -> np.ndarray:
+    """The least-squares components of given codes, under the constraint on them."""
+    term = Quad.fit(data.T, np.ascontiguousarray(H, dtype=data.dtype))
+    blank = np.zeros((data.shape[1], H.shape[1]), data.dtype)
+    return for_constraint(exact, constraint)(blank, term)
+
+
+def named_start(name: str, data: Matrix, k: int, rng: np.random.RandomState, constraint) -> Start:
+    """The start of that name, for components under the constraint."""
+    H, Z = STARTS[name](data, k, rng)
+    if isinstance(constraint, Free) == (name in _POSITIVE):
+        # Free: on components of one sign and data of the other all codes would go to zero, and stay there.
+        Z = best_components(data, H, constraint)
+    return H, Z
+
+
+def _fill_dead(H: np.ndarray, Z: np.ndarray, rng: np.random.RandomState) -> None:
+    """Give components no singular vector was left for random codes, and no weight: the product stays."""
+    dead = ~(H.any(0) & Z.any(0))
+    H[:, dead], Z[:, dead] = rng.uniform(size=(len(H), dead.sum())) * (H.mean() or 1.0), 0
+
+
+STARTS: dict[str, Callable[[Matrix, int, np.random.RandomState], Start]] = {
+    "random": random,
+    "kmeans": kmeans,
+    "nndsvd": nndsvd,
+    "nndsvda": nndsvda,
+    "nndsvdar": nndsvdar,
+    "svd": svd,
+    "lp": lp,
+}
+_POSITIVE = {"random", "nndsvd", "nndsvda", "nndsvdar"}

@@ -1,0 +1,1 @@
+"""What every package needs and no mathematics is in."""

@@ -1,0 +1,321 @@
+"""Layers for attributes: bands of the samples' neighbourhood graphs, weighed by a few labels."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._base.clusters import reader
+from .._base.coding import nameable, no_text
+from .._base.factorizer import Layer
+from .._engine.data.matrix import wrap
+from .._engine.data.svd import truncated_svd
+from .._utils import threads
+from .._utils.labels import Attribute, read_labels
+from .._utils.typing import Data
+from ..deep.stacks import regress
+from .bands import BANDS, Band, FilterBank
+from .simplex_codes import FrameCoder
+from .weighting import RIDGES, weigh_bands
+
+REST = "rest"
+
+Mix = dict[int, np.ndarray]  # by the position of a band, a matrix its scores are multiplied by
+
+
+class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """One non-negative layer for each attribute (identity, pose, light, ...) from few labels, and one for the rest.
+
+    The principal scores of the samples are split into *bands*: what samples share with their nearest neighbours and
+    what they do not, over several graphs. The labelled samples tell how much each band says about an attribute
+    (accuracy of a ridge classifier on half of them, trained on the other half), and the layer of the attribute codes
+    the bands weighed by that. Unlabelled samples shape the graphs.
+
+    Parameters
+    ----------
+    n_components : int, default=100
+        Codes a layer has. Never more than the number of principal scores plus one: k non-negative codes hold k - 1
+        features.
+    bands : sequence of Band or None, default=None
+        Which bands (:class:`laminar.attributes.bands.Band`); None means ``laminar.attributes.bands.BANDS``. The first
+        is used alone where labels say nothing: an attribute without labels, of one class, or with one label a class.
+    n_scores : int, default=200
+        Principal scores of the centred data, within their rank.
+    power : float, default=16.0
+        Bands are weighed by ``(accuracy - chance) ** power``.
+    ridges : sequence of float, default=(0.01, 0.1, 1.0)
+        Penalties of the ridge classifiers whose mean accuracy counts, of features with a mean square of one.
+    invariance : float in [0, 1], default=0.5
+        Share of the differences between the class means of the *other* attributes that a layer does without. At 1 their
+        means are equal: use it where attributes are independent of each other, 0 where one is part of another.
+    readout : {"isometric", "raw", "whitened"}, default="isometric"
+        What `transform` returns: the codes in the scaling that keeps the distances of the weighed bands, for
+        classifiers, of any sign; the non-negative codes themselves; or their basis-free form, for clusters.
+    sweeps : int, default=1
+        Of coordinate descent on the codes. 0 gives the sparsest codes; with more they explain more of the bands.
+    max_steps : int, default=50
+        Largest number of steps of the search for a basis in which codes are non-negative.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the decomposition of data with more than 1500 samples and features.
+
+    Attributes
+    ----------
+    attributes_ : list
+        Names of the attributes, the columns of y; their positions where they have no names.
+    layers_ : list of Layer
+        A layer for each attribute, then one of what is left when the directions in which the classes of the labelled
+        samples differ are taken out. ``weights`` lead to the weighed bands, ``components`` to the (centred) input, and
+        ``representation`` holds the non-negative codes of the training samples.
+    components_ : ndarray of shape (n_components, n_features)
+        Those of the first layer.
+    mean_ : ndarray of shape (n_features,)
+        Of the training samples: they are near ``mean_ + H @ components``.
+    band_weights_ : dict
+        Weight of every band for every attribute, ready for ``pandas.DataFrame``.
+
+    See Also
+    --------
+    WSF : A penalty on the codes of samples that share a label.
+
+    Notes
+    -----
+    Training samples have two sets of codes: those of the fit, which know all of the graphs (`training_codes`), and
+    those any sample has by its nearest training samples (`transform`). Train a classifier on the kind it is to be used
+    on: the first for samples that were in the fit without a label, the second for new ones.
+
+    Features in different units should be standardised first.
+
+    Examples
+    --------
+    >>> from laminar import AttributeLayers
+    >>> from laminar.datasets import make_attributes, partial_labels
+    >>> data = make_attributes(120, levels=(3, 4), scales=(1.0, 1.0), random_state=0)
+    >>> model = AttributeLayers(10).fit(data.X, partial_labels(data.y, 0.3, random_state=0))
+    >>> len(model.layers_), model.transform(data.X[:5], attribute=1).shape
+    (3, (5, 10))
+    >>> bool((model.layers_[0].representation >= 0).all())
+    True
+    """
+
+    _parameter_constraints: dict = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "bands": ["array-like", tuple, None],
+        "n_scores": [Interval(Integral, 1, None, closed="left")],
+        "power": [Interval(Real, 0, None, closed="left")],
+        "ridges": ["array-like"],
+        "invariance": [Interval(Real, 0, 1, closed="both")],
+        "readout": [StrOptions({"isometric", "raw", "whitened"})],
+        "sweeps": [Interval(Integral, 0, None, closed="left")],
+        "max_steps": [Interval(Integral, 0, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_components=100,
+        *,
+        bands=None,
+        n_scores=200,
+        power=16.0,
+        ridges=RIDGES,
+        invariance=0.5,
+        readout="isometric",
+        sweeps=1,
+        max_steps=50,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.bands = bands
+        self.n_scores = n_scores
+        self.power = power
+        self.ridges = ridges
+        self.invariance = invariance
+        self.readout = readout
+        self.sweeps = sweeps
+        self.max_steps = max_steps
+        self.random_state = random_state
+
+    # ---- fitting -------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Data, y: ArrayLike | None = None) -> Self:
+        """Learn a layer for each attribute.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data; at least two samples.
+        y : array-like of shape (n_samples,) or (n_samples, n_attributes), default=None
+            Labels, some or all; -1, NaN, None and ``pandas.NA`` are unknown. One column an attribute.
+
+        Returns
+        -------
+        self : object
+            The fitted model.
+        """
+        self._validate_params()
+        _check_ridges(self.ridges)
+        bank = FilterBank(self._bands(), self.n_scores)
+        X = self._validate(X, reset=True)
+        attributes = () if y is None else read_labels(y, X.shape[0])
+        self.attributes_ = _names(attributes)
+        with threads.own_threads():
+            rng = check_random_state(self.random_state)
+            bands = bank.fit(X, rng)
+            choices = [self._choose(bands, attributes, j) for j in range(len(attributes))]
+            mixes = [{b: np.sqrt(w[b]) * P for b in np.flatnonzero(w).tolist()} for w, P in choices]
+            mixes.append({0: _without(bands[0], attributes, 1.0)})
+            bank.keep({b for mix in mixes for b in mix})
+            fits = [self._code(bands, mix, bank, rng) for mix in mixes]
+        self._bank = bank
+        self.layers_, self._maps, self._coders = (list(part) for part in zip(*fits, strict=True))
+        self.components_, self.mean_ = self.layers_[0].components, bank.mean.astype(X.dtype)
+        named, names = list(zip(self.attributes_, choices, strict=True)), [band.name for band in bank.bands]
+        self.band_weights_ = {a: dict(zip(names, w.tolist(), strict=True)) for a, (w, _) in named}
+        self._n_features_out = len(self.components_)
+        return self
+
+    def _bands(self) -> tuple[Band, ...]:
+        bands = BANDS if self.bands is None else tuple(self.bands)
+        if not bands or not all(isinstance(band, Band) for band in bands) or bands[0].kind != "scores":
+            raise ValueError(
+                'bands must be a sequence of laminar.attributes.bands.Band, the first of kind "scores"; got '
+                f"{self.bands!r}."
+            )
+        return bands
+
+    def _choose(self, bands: list[np.ndarray], attributes, j: int) -> tuple[np.ndarray, np.ndarray]:
+        """Weights of the bands for an attribute, and what takes a share of the other attributes out of them."""
+        known, codes = attributes[j].known, attributes[j].codes
+        P = _without(bands[0], (*attributes[:j], *attributes[j + 1 :]), self.invariance)
+        own = replace(attributes[j], codes=codes[known])
+        weights, _ = weigh_bands([band[known] @ P for band in bands], own, power=self.power, ridges=self.ridges)
+        return weights, P
+
+    @no_text()
+    def _validate(self, X, *, reset: bool):
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse=("csr", "csc"),
+            dtype=[np.float64, np.float32],
+            ensure_min_samples=2 if reset else 1,
+        )
+
+    def _code(self, bands: list[np.ndarray], mix: Mix, bank: FilterBank, rng) -> tuple[Layer, Mix, FrameCoder]:
+        """A layer of mixed bands, how bands lead to its features, and features to its codes."""
+        r = bands[0].shape[1]
+        n_features = min(max(self.n_components - 1, 1), r)
+        stack = wrap(np.hstack([bands[b] @ A.astype(bands[b].dtype) for b, A in mix.items()]))
+        U, s, V = truncated_svd(stack, n_features, rng)
+        maps = {b: (A @ V[i * r : (i + 1) * r]).astype(stack.dtype) for i, (b, A) in enumerate(mix.items())}
+        T = (U * (s * stack.scale)).astype(stack.dtype)
+        coder = FrameCoder(self.n_components, self.max_steps, self.sweeps).fit(T)
+        H = coder.code(T)
+        components = regress(H, bands[0]) @ bank.basis.T
+        return Layer(coder.weights, components, H * H.dtype.type(bank.scale)), maps, coder
+
+    # ---- using ---------------------------------------------------------------------------------------------------
+
+    def transform(self, X: Data, attribute: Hashable = None, *, readout: str | None = None) -> np.ndarray:
+        """Code samples, seen before or not, by their nearest training samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        attribute : str, int or None, default=None
+            Which layer: a name from ``attributes_``, "rest", or a position in ``layers_``. None means the first.
+        readout : {"isometric", "raw", "whitened"} or None, default=None
+            How the codes are looked at; None means as the model's parameter says.
+
+        Returns
+        -------
+        H : ndarray of shape (n_samples, n_components)
+            Codes in the units of X, unless whitened.
+        """
+        return nameable(self, self._transform(X, attribute, readout))
+
+    def _transform(self, X, attribute: Hashable = None, readout: str | None = None) -> np.ndarray:
+        check_is_fitted(self)
+        i = self._position(attribute)
+        X = self._validate(X, reset=False)
+        with threads.own_threads():
+            bands = self._bank.extend(X, self._maps[i])
+            H = self._coders[i].code(sum(bands[b] @ A.astype(X.dtype) for b, A in self._maps[i].items()))
+        return self._read(i, H * X.dtype.type(self._bank.scale), readout)
+
+    def training_codes(self, attribute: Hashable = None) -> np.ndarray:
+        """Codes the training samples have in the fit, where all of them shaped each other.
+
+        Parameters
+        ----------
+        attribute : str, int or None, default=None
+            Which layer, as for `transform`.
+
+        Returns
+        -------
+        H : ndarray of shape (n_samples, n_components)
+            Codes in the units of X, as ``readout`` says.
+        """
+        check_is_fitted(self)
+        i = self._position(attribute)
+        return self._read(i, self.layers_[i].representation)
+
+    def _read(self, i: int, H: np.ndarray, readout: str | None = None) -> np.ndarray:
+        # Distances are those of the bands, not of the input.
+        return reader(readout or self.readout, replace(self.layers_[i], components=self.layers_[i].weights))(H)
+
+    def _position(self, attribute: Hashable) -> int:
+        """Where in ``layers_`` a layer is."""
+        names, n = [*self.attributes_, REST], len(self.layers_)
+        if attribute is None:
+            return 0
+        if attribute in names:
+            return names.index(attribute)
+        if isinstance(attribute, Integral) and -n <= attribute < n:
+            return int(attribute) % n
+        raise ValueError(
+            f"attribute={attribute!r} is none of the {n} layers: give one of the names {names}, or a position."
+        )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _check_ridges(ridges) -> None:
+    numbers = np.asarray(ridges)
+    if numbers.ndim != 1 or not numbers.size or numbers.dtype.kind not in "fiu" or not (numbers > 0).all():
+        raise ValueError(f"ridges must be a sequence of one or more numbers above 0; got {ridges!r}.")
+
+
+def _names(attributes: Sequence[Attribute]) -> list[Hashable]:
+    names = [j if attribute.name is None else attribute.name for j, attribute in enumerate(attributes)]
+    if len(set(names)) < len(names):
+        raise ValueError(f"the columns of y are named {names}: give every attribute a name of its own.")
+    return names
+
+
+def _without(F: np.ndarray, attributes: Sequence[Attribute], share: float) -> np.ndarray:
+    """What takes out a share of the differences between class means, of every attribute the labels say much about."""
+    gaps = [np.zeros((1, F.shape[1]))]
+    for attribute in attributes:
+        sizes = attribute.class_sizes
+        if len(sizes) > 1 and (sizes > 1).any():
+            means = (attribute.one_hot().T @ F.astype(np.float64)) / sizes[:, None]
+            gaps.append(means - means.mean(0))
+    _, s, V = np.linalg.svd(np.vstack(gaps), full_matrices=False)
+    V = V[s > 1e-10 * s[0]]
+    return np.eye(F.shape[1]) - share * (V.T @ V)

@@ -1,0 +1,5 @@
+"""The command ``laminar``."""
+
+from .main import main
+
+__all__ = ["main"]

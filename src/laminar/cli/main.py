@@ -1,0 +1,141 @@
+"""The `laminar` command."""
+
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import laminar
+from laminar._utils.extras import require
+
+
+def main() -> None:
+    """Run the command line; every error is a sentence on the standard error and exit code 1.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from unittest import mock
+    >>> from laminar.cli.main import main
+    >>> with mock.patch.object(sys, "argv", ["laminar", "--version"]):
+    ...     try:
+    ...         main()
+    ...     except SystemExit as end:
+    ...         print("exit code", end.code)
+    laminar ...
+    exit code 0
+    """
+    with _errors_as_sentences():
+        app = build_app()
+    app()
+
+
+def build_app():
+    """Build the typer application; a function, because typer itself is optional.
+
+    Returns
+    -------
+    typer.Typer
+        The application.
+
+    Examples
+    --------
+    >>> from laminar.cli.main import build_app
+    >>> build_app().info.name
+    'laminar'
+    """
+    typer = require("typer", "report", "the laminar command")
+    app = typer.Typer(name="laminar", no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+
+    def show_version(asked: bool):
+        if asked:
+            typer.echo(f"laminar {laminar.__version__}")
+            raise typer.Exit
+
+    @app.callback()
+    def options(
+        version: Annotated[
+            bool,
+            typer.Option("--version", callback=show_version, is_eager=True, help="Print the version and leave."),
+        ] = False,
+    ):
+        """Learn layered, non-negative representations of data."""
+
+    @app.command()
+    def demo(
+        output: Annotated[Path, typer.Option(help="Where to write the figure.")] = Path("laminar-demo.png"),
+        size: Annotated[int, typer.Option(min=12, help="Pixels a side of the faces.")] = 32,
+        seed: Annotated[int, typer.Option(min=0, help="Seed of the faces, the labels and the methods.")] = 0,
+    ):
+        """Draw faces and show which layer finds identity, pose and light, without labels and with a few."""
+        with _errors_as_sentences():
+            _demo(output, size, seed)
+
+    return app
+
+
+@contextmanager
+def _errors_as_sentences():
+    """Turn what a user can cause and mend into one sentence and exit code 1; defects keep their traceback."""
+    try:
+        yield
+    except (ImportError, OSError, ValueError) as error:
+        print(f"Error: {error}", file=sys.stderr)
+        raise SystemExit(1) from None
+
+
+def _demo(output, size, seed):
+    start = time.perf_counter()
+    _check_output(output)
+    console = require("rich.console", "report", "laminar demo").Console()
+    from laminar.cli import demo
+
+    @contextmanager
+    def watch(name):
+        begin = time.perf_counter()
+        with console.status(f"{name} ..."):
+            yield
+        console.print(f"[green]✓[/] {name:<18}[dim]{time.perf_counter() - begin:6.1f} s[/]")
+
+    result = demo.run(size=size, seed=seed, watch=watch)
+    console.print("AttributeLayers and the classifier were told a tenth of the labels; the other faces are scored.")
+    for table in _tables(result, demo.row_names(result.scores)):
+        console.print(table)
+    demo.figure(result).savefig(output, dpi=200)
+    console.print(f"Figure written to {output} ({time.perf_counter() - start:.1f} s in all).", soft_wrap=True)
+
+
+def _check_output(output):
+    """Fail before the work rather than after it."""
+    formats = require("matplotlib.figure", "plots", "laminar demo").Figure().canvas.get_supported_filetypes()
+    if output.suffix.lstrip(".").lower() not in formats:
+        raise ValueError(f"--output {output} must end in one of .{', .'.join(sorted(formats))}")
+    if not output.parent.is_dir():
+        raise FileNotFoundError(f"--output {output} lies in a folder that does not exist")
+
+
+def _tables(result, rows):
+    """Scores as two rich tables: what is found without labels, and what is read from a few."""
+    titles = {
+        ("accuracy", "nmi"): "Clusters: accuracy / normalised mutual information",
+        ("classifier",): "Linear classifier told a tenth of the labels: accuracy on the rest",
+    }
+    for metrics, title in titles.items():
+        yield _table(result, rows, metrics, title)
+
+
+def _table(result, rows, metrics, title):
+    """Some metrics of every attribute as a rich table, the best of each column in bold."""
+    counts = {name: len(codes) for name, codes in result.faces.names.items()}
+    table = require("rich.table", "report", "laminar demo").Table(title=title, title_justify="left")
+    table.add_column("method")
+    for attribute, count in counts.items():
+        table.add_column(f"{attribute} ({count})", justify="right")
+    shown = result.scores.map("{:.2f}".format)
+    best = shown.max()  # as strings of one length sort as their numbers do, and ties are ties of what is shown
+    for name, (_, row) in zip(rows, shown.iterrows(), strict=True):
+        keys = [[(attribute, metric) for metric in metrics] for attribute in counts]
+        cells = [" / ".join(f"[bold]{row[k]}[/]" if row[k] == best[k] else row[k] for k in cell) for cell in keys]
+        table.add_row(name, *cells)
+    return table

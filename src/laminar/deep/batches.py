@@ -1,0 +1,165 @@
+"""Learning a linear stack from batches: each is coded exactly, and the basis follows running sums of what was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+
+from .._engine.data.matrix import Matrix, wrap
+from .._utils import threads
+from .._utils.typing import Data
+from .linear import Deep, Fit
+from .nonlinear import Stream, code, stream_step
+from .stacks import compose, least_change, unit_basis
+
+Code = Callable[[Matrix, np.ndarray], np.ndarray]  # a batch and a basis -> its codes, in unit scale
+_PATIENCE = 3  # epochs without a gain
+_FORGET = 1.5  # old batches were coded on an old basis: at batch t their sums are multiplied by (1 - 1/t)^this
+
+
+@dataclass
+class Online:
+    """A stack that learns from batches as they come; its memory does not grow with their number.
+
+    Attributes
+    ----------
+    weights : list of ndarray
+        From the input up.
+    unit : float
+        What the basis is multiplied by to be in the units of X.
+    n_batches : float
+        Number of batches seen.
+    gram, product : ndarray
+        Discounted sums of ``H^T H`` and ``H^T X``.
+    """
+
+    weights: list[np.ndarray]
+    unit: float
+    n_batches: float = 0
+    gram: np.ndarray = field(init=False)
+    product: np.ndarray = field(init=False)
+
+    def __post_init__(self):
+        basis = compose(self.weights)[-1]
+        self.gram, self.product = np.zeros((len(basis),) * 2), np.zeros(basis.shape)
+
+    def remember(self, H: np.ndarray, n_batches: float) -> None:
+        """Begin as if codes H, for which the weights are the best, had been seen in so many batches."""
+        H = H.astype(np.float64) / self.unit
+        self.gram = H.T @ H
+        self.product, self.n_batches = self.gram @ compose(self.weights)[-1], n_batches
+
+    def learn(self, batch: Matrix, code: Code) -> tuple[np.ndarray, float]:
+        """Code a batch, then move the basis; returns the codes and half their squared error, both over ``unit``."""
+        basis, scale = compose(self.weights)[-1], batch.scale / self.unit
+        H = code(batch, basis).astype(np.float64) * scale
+        product = batch.T.product(H.astype(batch.dtype)).T.astype(np.float64) * scale
+        gram = H.T @ H
+        fit = float(np.vdot(gram, basis.astype(np.float64) @ basis.T) / 2 - np.vdot(product, basis))
+        self.n_batches += 1
+        keep = (1 - 1 / self.n_batches) ** _FORGET
+        self.gram, self.product = keep * self.gram + gram, keep * self.product + product
+        self.weights = least_change(self.weights, self.gram, self.product)
+        batch.part()  # a stream does not wait: its batches would pile up
+        return H, max(fit + batch.sqnorm * scale**2 / 2, 0.0)
+
+
+class Batches(Deep):
+    """A stack that can learn from a few samples at a time: in epochs, or from a stream."""
+
+    _online: Online | None = None  # where a stream is, of a linear stack and of one with an activation
+    _stream: Stream | None = None
+
+    def _by_batches(self, X, data: Matrix, init, hook) -> Fit:
+        """Epochs over contiguous batches in random order, then the codes of all samples."""
+        rng, n = check_random_state(self.random_state), data.shape[0]
+        batches = [slice(a, min(a + self.batch_size, n)) for a in range(0, n, self.batch_size)]
+        online = self._first_batch(wrap(X[: max(self.batch_size, 2 * max(self._sizes))]), init)
+        history, best, quiet, told = [], np.inf, 0, self._told(data, hook)
+        while len(history) < self.max_iter and quiet < _PATIENCE:
+            cost = sum(online.learn(wrap(X[batches[i]]), self._exact)[1] for i in rng.permutation(len(batches)))
+            history.append(cost * (online.unit / data.scale) ** 2)
+            quiet = 0 if history[-1] < (1 - self.tol) * best else quiet + 1
+            best = min(best, history[-1])
+            if told(len(history), history[-1]):
+                break
+        weights = unit_basis(online.weights)[0]
+        codes = [self._exact(data, basis) for basis in compose(weights)]
+        return Fit(codes, weights, history, len(history), quiet >= _PATIENCE or not self.max_iter)
+
+    def _exact(self, data: Matrix, basis: np.ndarray) -> np.ndarray:
+        return self._codes(data, np.zeros((data.shape[0], len(basis)), data.dtype), basis)
+
+    def _first_batch(self, data: Matrix, init=None) -> Online:
+        """Weights from another model or from pre-training on a few samples."""
+        weights = self._pretrain(data, self._sizes)[1] if init is None else self._given_weights(init, data)
+        return Online(weights, data.scale)
+
+    @available_if(lambda self: self._check_stream())
+    def partial_fit(self, X: Data, y: ArrayLike | None = None) -> Self:
+        """Learn from one more batch of a stream, and forget it: memory does not grow with the number of batches.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The batch. The first one begins the layers: the larger it is the better they start.
+        y : Ignored
+            Not used, present for API consistency.
+
+        Returns
+        -------
+        self : object
+            The model so far; its codes are those of this batch.
+        """
+        self._validate_params()
+        self._check_combination(None)
+        X = self._validate(X, reset=not hasattr(self, "layers_"))
+        with threads.own_threads():
+            data = wrap(X)
+            self._unit(data)  # X out of range is refused before anything is done with it
+            self._learn_linear(data) if self.activation is None else self._learn_stack(X)
+        self.objective_history_ = np.append(self.objective_history_, self.reconstruction_err_**2 / 2)
+        self.n_iter_, self.converged_ = len(self.objective_history_), True
+        return self
+
+    def _check_stream(self) -> bool:
+        if self.rule == "published" or self.objective == "coupled" or not self._graph_is_free:
+            raise AttributeError(
+                'partial_fit learns the squared error of the product: use objective="reconstruction", rule="fast" and '
+                "graph=None."
+            )
+        return True
+
+    def _learn_linear(self, data: Matrix) -> None:
+        if self._online is None or self._stack is not None:  # a stack with an activation is no start
+            fitted = hasattr(self, "layers_") and self._stack is None
+            self._online = self._continued(data.shape[0]) if fitted else self._first_batch(data)
+            self._stack, self.objective_history_ = None, np.empty(0)
+        online = self._online
+        H, cost = online.learn(data, self._exact)
+        weights, sizes = unit_basis(online.weights)
+        bases = compose(weights)
+        codes = [self._exact(data, B) * data.dtype.type(data.scale) for B in bases[:-1]]
+        self._keep_layers([*codes, (H * (sizes[-1] * online.unit)).astype(data.dtype)], weights, bases)
+        self.reconstruction_err_ = float(np.sqrt(2 * cost)) * online.unit
+
+    def _continued(self, batch_size: int) -> Online:
+        """A fitted model as the start of a stream: as if it had come in batches of this size."""
+        H = self.layers_[-1].representation
+        online = Online([layer.weights for layer in self.layers_], float(np.abs(H).max(initial=0)) or 1.0)
+        online.remember(H, len(H) / batch_size)
+        return online
+
+    def _learn_stack(self, X) -> None:
+        same = self._stack is not None and self._stack.activation == self.activation
+        if self._stream is None or not same:
+            self._stream = self._stack if same else self._pretrained_stack(X, self.activation)[0]
+            self.objective_history_ = np.empty(0)
+        self._stream = stream_step(X, self._stream)
+        self._keep_stack(X, self._stream.stack, code(X, self._stream.stack))

@@ -1,0 +1,69 @@
+"""A start for a stack, layer by layer: each factorises what the activation must be given to make the layer below."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from ..._utils import threads
+from ...nmf.semi import SemiNMF
+from .activations import activation_named
+from .stack import Stack
+
+
+def pretrain(
+    X, layers: Sequence[int], activation: str, *, init: str = "random", max_iter: int = 30, random_state=None
+) -> tuple[Stack, np.ndarray]:
+    """Start a stack greedily: Semi-NMF of X, then of the inverse activation of each layer's codes.
+
+    The codes of every unit are brought to a largest entry of one, which lies in the range of every activation; the
+    weights below take the scale over.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Data.
+    layers : sequence of int
+        Size of each layer, from the input up.
+    activation : {"identity", "stanh", "square", "relu", "softplus", "sigmoid"}
+        What stands between the layers.
+    init : {"random", "kmeans", "svd", "lp"}, default="random"
+        Start of each Semi-NMF. Singular vectors fit the first layer best, but spread over all its units what few
+        units of the second can hold: trained, the stack stays worse than from a random start.
+    max_iter : int, default=30
+        Sweeps of each Semi-NMF.
+    random_state : int, RandomState instance or None, default=None
+        Seed.
+
+    Returns
+    -------
+    stack : Stack
+        The weights.
+    H : ndarray of shape (n_samples, layers[-1])
+        Codes of the top layer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from laminar.deep.nonlinear import pretrain
+    >>> stack, H = pretrain(np.random.default_rng(0).uniform(size=(50, 8)), (5, 3), "square", random_state=0)
+    >>> [Z.shape for Z in stack.weights], H.shape, H.max(0)
+    ([(5, 8), (3, 5)], (50, 3), array([1., 1., 1.]))
+    """
+    rng = check_random_state(random_state)
+    inverse = activation_named(activation).inverse
+    weights, codes = [], X
+    with threads.own_threads(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a start need not be precise
+        for k in layers:
+            model = SemiNMF(k, init=init, max_iter=max_iter, random_state=rng).fit(inverse(codes) if weights else codes)
+            H = model.layers_[0].representation
+            largest = H.max(0)
+            largest[largest <= 0] = 1  # a unit that is never used
+            codes = H / largest
+            weights.append(model.components_ * largest[:, None])
+    return Stack(weights, activation), codes

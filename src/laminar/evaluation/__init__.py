@@ -1,0 +1,1 @@
+"""Tables of layers against attributes, and choosing the sizes of layers."""

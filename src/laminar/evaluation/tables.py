@@ -1,0 +1,236 @@
+"""Which layer knows which attribute: clusters of every layer's codes against every set of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.utils.validation import check_is_fitted
+
+from .._base.clusters import embed
+from .._engine.linalg.small import whitener
+from .._utils.extras import require
+from .._utils.labels import Attribute, read_attribute, read_labels
+from .._utils.validation import check_choice
+from ..metrics import adjusted_rand_index, clustering_accuracy, normalized_mutual_information
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+__all__ = ["layer_attribute_table", "layer_clusters", "layer_features", "layer_names"]
+
+METRICS = {"accuracy": clustering_accuracy, "nmi": normalized_mutual_information, "ari": adjusted_rand_index}
+
+
+def layer_attribute_table(
+    model,
+    X,
+    attributes,
+    *,
+    metrics: Sequence[str] = ("accuracy", "nmi"),
+    n_init: int = 20,
+    random_state=0,
+    transductive: bool = True,
+) -> DataFrame:
+    """Score how well the clusters of every layer's codes agree with every attribute.
+
+    The codes of a layer are whitened, their rows scaled to unit length, and k-means finds as many clusters as the
+    attribute has classes. The labels are used for nothing but the score. The layers of
+    `AttributeLayers` are clustered with the distances the model gave them.
+
+    Parameters
+    ----------
+    model : fitted model with ``layers_``
+        Any model of Laminar, of one layer or of several.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features), views, or None
+        The samples that `attributes` describe. None will do where they are the training samples.
+    attributes : mapping from name to labels, DataFrame, or array-like of shape (n_samples, n_attributes)
+        Labels, some or all; -1, NaN, None and ``pandas.NA`` are unknown. Every sample is clustered, only those of known
+        label are scored.
+    metrics : sequence of {"accuracy", "nmi", "ari"}, default=("accuracy", "nmi")
+        Clustering accuracy, normalised mutual information (geometric mean), adjusted Rand index.
+    n_init : int, default=20
+        Starts of k-means, of which the best is taken.
+    random_state : int, RandomState instance or None, default=0
+        Seed of k-means.
+    transductive : bool, default=True
+        Whether X holds the samples the model was fitted on, in their order: the codes they had in the fit are read.
+        Otherwise X is coded with ``transform`` and belongs to the clusters of the training samples.
+
+    Returns
+    -------
+    DataFrame
+        One row a layer, from the input up, called "layer 1 (100)" for 100 components, or by the attribute of the layer;
+        columns (attribute, metric).
+
+    See Also
+    --------
+    laminar.plots.layer_attribute_figure : The same as a heat map.
+
+    Examples
+    --------
+    >>> from laminar import DeepSemiNMF, layer_attribute_table
+    >>> from laminar.datasets import make_faces
+    >>> faces = make_faces(4, 3, 3, size=12, random_state=0)
+    >>> model = DeepSemiNMF(layers=(12, 6), random_state=0).fit(faces.X)
+    >>> table = layer_attribute_table(model, faces.X, {"identity": faces.identity, "pose": faces.pose})
+    >>> list(table.index), list(table["identity"].columns)
+    (['layer 1 (12)', 'layer 2 (6)'], ['accuracy', 'nmi'])
+    """
+    pandas = require("pandas", "report", __name__)
+    check_is_fitted(model, "layers_")
+    for metric in metrics:
+        check_choice("metrics", metric, tuple(METRICS))
+    if transductive:
+        _check_training(model, X)
+    shown_by = [layer_features(model, i, None if transductive else X) for i in range(len(model.layers_))]
+    columns = _read(attributes, len(shown_by[0]))
+    rows = {}
+    for i, (label, shown) in enumerate(zip(layer_names(model), shown_by, strict=True)):
+        training = shown if transductive else layer_features(model, i)
+        row = rows[label] = {}
+        for name, attribute in columns.items():
+            found = _kmeans(training, shown, len(attribute.classes), n_init, random_state)
+            true, known = attribute.codes, attribute.known
+            row |= {(name, metric): METRICS[metric](true[known], found[known]) for metric in metrics}
+    table = pandas.DataFrame.from_dict(rows, orient="index")
+    table.columns = pandas.MultiIndex.from_tuples(table.columns, names=("attribute", "metric"))
+    return table
+
+
+def layer_clusters(model, layer: int, n_clusters: int, X=None, *, n_init: int = 20, random_state=0) -> np.ndarray:
+    """Cluster samples by one layer of a fitted model; k-means is fitted to the training samples.
+
+    Parameters
+    ----------
+    model : fitted model with ``layers_``
+        The model.
+    layer : int
+        Which of them.
+    n_clusters : int
+        Number of clusters.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features) or None, default=None
+        Samples; None means the training samples.
+    n_init : int, default=20
+        Starts of k-means.
+    random_state : int, RandomState instance or None, default=0
+        Seed of k-means.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Cluster of each sample.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from laminar import SemiNMF
+    >>> from laminar.evaluation.tables import layer_clusters
+    >>> X = np.array([[3.0, 0.0, 1.0], [6.0, 0.1, 2.0], [0.0, 1.0, 1.0], [0.1, 3.0, 3.0]])
+    >>> found = layer_clusters(SemiNMF(n_components=2, random_state=0).fit(X), 0, n_clusters=2)
+    >>> bool(found[0] == found[1] != found[2] == found[3])
+    True
+    """
+    training = layer_features(model, layer)
+    shown = training if X is None else layer_features(model, layer, X)
+    return _kmeans(training, shown, n_clusters, n_init, random_state)
+
+
+def layer_features(model, layer: int, X=None) -> np.ndarray:
+    """Return what one layer of a fitted model says of samples, in the form that is clustered.
+
+    Codes, whitened, each row of unit length; the top layer as the model itself reads it in `cluster`. Layers that were
+    given distances of their own, those of `AttributeLayers`, are read with these.
+
+    Parameters
+    ----------
+    model : fitted model with ``layers_``
+        The model.
+    layer : int
+        Which of them.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features) or None, default=None
+        Samples; None means the training samples with the codes they had in the fit.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_directions)
+        Features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from laminar import SemiNMF
+    >>> from laminar.evaluation.tables import layer_features
+    >>> X = np.random.default_rng(0).normal(size=(20, 5))
+    >>> model = SemiNMF(n_components=3, random_state=0).fit(X)
+    >>> np.linalg.norm(layer_features(model, 0, X[:2]), axis=1).round(6)
+    array([1., 1.])
+    """
+    layer = range(len(model.layers_))[layer]
+    if hasattr(model, "training_codes"):
+        name = [*model.attributes_, "rest"][layer]
+        return model.training_codes(name) if X is None else model._transform(X, attribute=name)
+    training = model.layers_[layer].representation
+    if layer == len(model.layers_) - 1:
+        return model.clusters_.features(training if X is None else model._transform(X))
+    return embed(training if X is None else model._transform(X, layer=layer), whitener(training))
+
+
+def layer_names(model) -> list[str]:
+    """Name the layers of a fitted model for a reader: "layer 1 (100)" has 100 components; or by their attributes.
+
+    Parameters
+    ----------
+    model : fitted model with ``layers_``
+        The model.
+
+    Returns
+    -------
+    list of str
+        From the input up.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from laminar import SemiNMF
+    >>> from laminar.evaluation.tables import layer_names
+    >>> layer_names(SemiNMF(n_components=3).fit(np.eye(4)))
+    ['layer 1 (3)']
+    """
+    sizes = [layer.representation.shape[1] for layer in model.layers_]
+    names = [f"layer {i + 1}" for i in range(len(sizes))]
+    own = getattr(model, "attributes_", [])
+    if any(isinstance(name, str) for name in own):
+        names = [*map(str, own), "rest"]
+    return [f"{name} ({k})" for name, k in zip(names, sizes, strict=True)]
+
+
+def _kmeans(training: np.ndarray, shown: np.ndarray, n_clusters: int, n_init: int, random_state) -> np.ndarray:
+    if n_clusters > len(training):
+        raise ValueError(f"{n_clusters} clusters are more than the {len(training)} samples the model was fitted on.")
+    return KMeans(n_clusters, n_init=n_init, random_state=random_state).fit(training).predict(shown)
+
+
+def _check_training(model, X) -> None:
+    """Refuse samples that cannot be those of the fit."""
+    n = len(model.layers_[0].representation)
+    if getattr(X, "shape", (n,))[0] != n:
+        raise ValueError(
+            f"X has {X.shape[0]} samples but the model was fitted on {n}: give the training samples, or "
+            "transductive=False for others."
+        )
+
+
+def _read(attributes, n_samples: int) -> dict[object, Attribute]:
+    """Attributes by name (by position where they have none), each with a label to score on."""
+    if isinstance(attributes, Mapping):
+        found = {name: read_attribute(labels, n_samples) for name, labels in attributes.items()}
+    else:
+        read = read_labels(attributes, n_samples)
+        found = {j if a.name is None else a.name: a for j, a in enumerate(read)}
+    for name, attribute in found.items():
+        if not attribute.known.any():
+            raise ValueError(f"attribute {name!r} has no known label to score on: leave it out.")
+    return found

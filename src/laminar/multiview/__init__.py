@@ -1,0 +1,1 @@
+"""Models of several views of the same samples."""

@@ -1,0 +1,54 @@
+"""Codes of several views for given components, drawn to a consensus: MultiNMF as new samples see it."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import block_diag
+
+from .._engine import updates
+from .._engine.terms import Quad, gram_of
+from .._utils import threads
+from .multinmf_problem import shares
+
+
+def joint_codes(
+    linear: list[np.ndarray], bases: list[np.ndarray], observed: np.ndarray, lam: np.ndarray
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """The best codes of each view for given components, zero where it is missing, and their consensus.
+
+    The consensus is a mean of codes and drops out: one problem for the codes of all views side by side. Samples that
+    have the same views share one Gram.
+
+    Parameters
+    ----------
+    linear, bases : list of ndarray of shape (n_samples, k), (n_features, k)
+        Of each view the products with its components, and the transposed components; both with sum one.
+    observed : ndarray of bool of shape (n_samples, n_views)
+        Which sample has which view.
+    lam : ndarray of shape (n_views,)
+        How strongly codes are drawn to the consensus.
+
+    Examples
+    --------
+    >>> linear, bases = [np.array([[1.0]]), np.array([[3.0]])], [np.eye(1), np.eye(1)]
+    >>> codes, mean = joint_codes(linear, bases, np.array([[True, True]]), np.array([1e6, 1e6]))
+    >>> mean.round(3), codes[0].round(3)  # drawn together so strongly, both are the mean
+    (array([[2.]]), array([[2.]]))
+    """
+    k, dtype = linear[0].shape[1], linear[0].dtype
+    codes, mean = [np.zeros_like(B) for B in linear], np.zeros_like(linear[0])
+    for pattern in np.unique(observed, axis=0):
+        rows, present = np.flatnonzero((observed == pattern).all(axis=1)), np.flatnonzero(pattern)
+        gram = _joint_gram([bases[v] for v in present], lam[present]).astype(dtype)
+        B = np.hstack([linear[v][rows] for v in present])
+        H = updates.exact(np.zeros_like(B), Quad(B.__getitem__, gram, threads.blocks(len(rows), 256), 0.0, 1.0))
+        for i, (v, share) in enumerate(zip(present, shares(lam[present]), strict=True)):
+            codes[v][rows] = H[:, i * k : (i + 1) * k]
+            mean[rows] += dtype.type(share) * codes[v][rows]
+    return codes, mean
+
+
+def _joint_gram(bases: list[np.ndarray], lam: np.ndarray) -> np.ndarray:
+    """Curvature of the objective in the codes of all views side by side, the consensus being their mean."""
+    coupling = np.diag(lam) - np.outer(lam, shares(lam))
+    return block_diag(*(gram_of(Z.astype(np.float64)) for Z in bases)) + np.kron(coupling, np.eye(bases[0].shape[1]))

@@ -1,0 +1,146 @@
+"""How much each view counts: by how far the views agree, or by how well they are fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import norm
+
+from .._engine.data.matrix import Matrix
+from ..graphs import Graph
+from .graphs import edges
+
+_MOST = 2000  # samples the views are compared on: the search for neighbours is quadratic in them
+
+
+def given_weights(
+    weights, views: Sequence[Matrix], observed: np.ndarray, graph: Graph, random_state: np.random.RandomState
+) -> np.ndarray | None:
+    """Weights that do not move, with sum one: as given, "equal", or by "agreement". None for those that do.
+
+    Parameters
+    ----------
+    weights : str or array-like of shape (n_views,)
+        Which.
+    views, observed, graph, random_state
+        As for `agreement_weights`.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_views,) or None
+
+    Examples
+    --------
+    >>> given_weights([3, 1], [], np.ones((60, 2), bool), None, None)
+    array([0.75, 0.25])
+    """
+    n_views = observed.shape[1]
+    if not isinstance(weights, str):
+        array = np.asarray(weights)
+        fits = array.shape == (n_views,) and array.dtype.kind in "fiu"
+        if not fits or not np.isfinite(array).all() or array.min() < 0 or array.sum() == 0:
+            raise ValueError(
+                f"weights must be {n_views} numbers not below 0, one a view and not all 0; got {weights!r}."
+            )
+        return array / array.sum()
+    if weights == "agreement":
+        return agreement_weights(views, observed, graph, random_state)
+    return np.full(n_views, 1 / n_views) if weights == "equal" else None
+
+
+def agreement_weights(
+    views: Sequence[Matrix], observed: np.ndarray, graph: Graph, random_state: np.random.RandomState
+) -> np.ndarray:
+    """Weigh every view by how far the neighbourhoods of its samples are those of the other views.
+
+    Views that see the same samples close to each other are likely to see something of the samples; noise agrees with
+    nobody. Agreement is the correlation of the edge weights of two graphs, over the samples that have both views; a
+    view weighs the sum of its agreements with the others. All are equal where there are fewer than three, or where
+    nothing agrees.
+
+    Parameters
+    ----------
+    views : sequence of Matrix
+        With the same samples, centred; a random 2000 of them are compared if there are more.
+    observed : ndarray of bool of shape (n_samples, n_views)
+        Which sample has which view.
+    graph : Graph
+        Built on the samples of each view, at unit length.
+    random_state : RandomState
+        Chooses the samples.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_views,)
+        Not negative, with sum one.
+
+    Examples
+    --------
+    >>> from laminar._engine.data.matrix import wrap
+    >>> from laminar.graphs import Rank
+    >>> rng = np.random.RandomState(0)
+    >>> one, noise = rng.normal(size=(60, 5)), rng.normal(size=(60, 5))
+    >>> agreement_weights([wrap(one), wrap(2 * one), wrap(noise)], np.ones((60, 3), bool), Rank(5), rng).round(1)
+    array([0.5, 0.5, 0. ])
+    """
+    n_samples, n_views = observed.shape
+    live = [v for v, view in enumerate(views) if view.sqnorm > 0]
+    rows = np.arange(n_samples)
+    if n_samples > _MOST:
+        rows = np.sort(random_state.choice(n_samples, _MOST, replace=False))
+    graphs = {v: edges(views[v], rows, observed[rows, v], graph) for v in live} if len(live) > 2 else {}
+    weights = np.zeros(n_views)
+    for u in graphs:
+        for v in graphs:
+            if u < v:
+                both = np.flatnonzero(observed[rows, u] & observed[rows, v])
+                agreed = _correlation(graphs[u][both][:, both], graphs[v][both][:, both])
+                weights[[u, v]] += agreed
+    if not weights.any():
+        weights[live or slice(None)] = 1.0
+    return weights / weights.sum()
+
+
+def _correlation(A: sp.csr_array, B: sp.csr_array) -> float:
+    """How far the same pairs have edges, beyond chance; never below zero."""
+    size = norm(A) * norm(B) if A.nnz and B.nnz else 0.0
+    if size == 0:
+        return 0.0
+    chance = A.sum() * B.sum() / A.shape[0] ** 2
+    return max(0.0, float((A.multiply(B).sum() - chance) / size))
+
+
+def residual_weights(residuals: np.ndarray, gamma: float) -> np.ndarray:
+    """``R_v^(1 / (1 - gamma))`` brought to sum one, Zhao et al.'s eq. 15.
+
+    For gamma above 1 that is the minimiser of ``sum_v a_v^gamma R_v`` over weights with sum one, and views that are
+    fitted better count more. For gamma below 1 it is the *maximiser*: views that are fitted worse count more.
+
+    Parameters
+    ----------
+    residuals : ndarray of shape (n_views,)
+        Not negative. A view without any takes all the weight for gamma above 1.
+    gamma : float
+        Not 1.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_views,)
+
+    Examples
+    --------
+    >>> residual_weights(np.array([1.0, 2.0, 4.0]), gamma=2.0).round(3)
+    array([0.571, 0.286, 0.143])
+    >>> residual_weights(np.array([1.0, 2.0, 4.0]), gamma=0.5).round(3)
+    array([0.048, 0.19 , 0.762])
+    """
+    R = np.asarray(residuals, dtype=np.float64)
+    perfect = R <= 0
+    if perfect.all() or (perfect.any() and gamma > 1):
+        return perfect / perfect.sum()
+    with np.errstate(divide="ignore"):
+        logs = np.log(R) / (1 - gamma)  # in logarithms: near 1 the exponent is large
+    weights = np.exp(logs - logs.max())
+    return weights / weights.sum()

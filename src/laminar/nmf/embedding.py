@@ -1,0 +1,115 @@
+"""Samples of which only the inner products are known, as rows of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.linalg import lapack, solve_triangular
+from scipy.sparse import issparse
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from .._engine.data.matrix import dense
+from .._utils.typing import Data
+
+LARGEST = 20_000  # samples of which all inner products are held at once
+
+
+class Embedding:
+    """Coordinates in an orthonormal basis of what the training samples span: their inner products are the kernel's.
+
+    Parameters
+    ----------
+    kernel : str, callable or "precomputed"
+        As for :func:`sklearn.metrics.pairwise.pairwise_kernels`.
+    parameters : dict
+        Of the kernel.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 0.0]])
+    >>> E = Embedding("poly", {"degree": 2, "gamma": 1.0, "coef0": 1.0}).fit(X)
+    >>> np.round(E @ E.T)
+    array([[ 4.,  4.,  1.],
+           [ 4.,  9.,  9.],
+           [ 1.,  9., 25.]])
+    """
+
+    def __init__(self, kernel: str | Callable, parameters: dict):
+        self.kernel, self.parameters = kernel, parameters
+
+    def fit(self, X: Data) -> np.ndarray:
+        """Choose samples that span the rest, and return the coordinates of all."""
+        check_size(X.shape[0], f"kernel={self.kernel!r}")
+        K = self._products(X)
+        self._check_products(K)
+        n, noise = len(K), float(np.finfo(X.dtype).eps)
+        # Cholesky with pivots stops where the samples left lie in the span of those taken.
+        L, pivots, rank, _ = lapack.dpstrf(K, tol=n * noise * K.diagonal().max(initial=0.0), lower=1)
+        width = max(rank, 1)  # inner products that are all zero have one coordinate, of no use
+        E = np.zeros((n, width))
+        E[pivots - 1, :rank] = np.tril(L[:, :rank])
+        self._check_rest(K, E, noise**0.4)
+        self.chosen = pivots[:width] - 1
+        self.root = E[self.chosen] if rank else np.ones((1, 1))
+        self.samples = None if self._given else X[self.chosen]
+        return E.astype(X.dtype)
+
+    def transform(self, X: Data) -> np.ndarray:
+        """Coordinates of any sample's nearest point in the span."""
+        K = self._dense(X)[:, self.chosen] if self._given else self._products(X, self.samples)
+        return np.ascontiguousarray(solve_triangular(self.root, K.T, lower=True).T, dtype=X.dtype)
+
+    @property
+    def _given(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    @staticmethod
+    def _dense(X) -> np.ndarray:
+        return np.asarray(dense(X), dtype=np.float64)
+
+    def _products(self, X, Y=None) -> np.ndarray:
+        """Inner products, in double precision: rounding would be taken for dimensions."""
+        if self._given:
+            return self._dense(X)
+        X, Y = (M if M is None else _summed(M.astype(np.float64)) for M in (X, Y))
+        parameters = {} if callable(self.kernel) else self.parameters
+        K = pairwise_kernels(X, Y, metric=self.kernel, filter_params=True, **parameters)
+        return self._dense(K)
+
+    def _check_products(self, K: np.ndarray) -> None:
+        if K.shape[0] != K.shape[1]:
+            raise ValueError(
+                f'kernel="precomputed" needs the inner products of all pairs of samples, a square X; got {K.shape}.'
+            )
+        if not np.isfinite(K).all():
+            raise ValueError(f"kernel={self.kernel!r} gave NaN or infinity: scale X, or choose other parameters.")
+        if not np.allclose(K, K.T, rtol=1e-5, atol=1e-5 * np.abs(K).max(initial=0.0)):
+            raise ValueError(f"kernel={self.kernel!r} is not symmetric: use (K + K.T) / 2.")
+
+    def _check_rest(self, K: np.ndarray, E: np.ndarray, tol: float) -> None:
+        """What Cholesky left over must be nothing."""
+        v = np.random.default_rng(0).normal(size=(len(K), 2))
+        Kv = K @ v
+        if not np.abs(Kv - E @ (E.T @ v)).max() <= tol * np.abs(Kv).max():
+            raise ValueError(
+                f"kernel={self.kernel!r} is not an inner product of these samples: some of its eigenvalues are "
+                "negative. Choose another kernel, or other parameters."
+            )
+
+
+def _summed(X):
+    """X with one entry a place: scikit-learn's distances take duplicates for entries of their own."""
+    if issparse(X):
+        X.sum_duplicates()
+    return X
+
+
+def check_size(n: int, why: str) -> None:
+    """Refuse what takes the inner products of all pairs of too many samples."""
+    if n > LARGEST:
+        raise ValueError(
+            f"{why} takes the inner products of all pairs of samples, of at most {LARGEST} samples; X has {n}. Use "
+            'kernel=None with rule="fast", or fit a part of X and transform the rest.'
+        )

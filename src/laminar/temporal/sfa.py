@@ -1,0 +1,279 @@
+"""Slow feature analysis."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from scipy.linalg import eigh, svd
+from scipy.sparse.csgraph import connected_components
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.model_selection import GroupKFold, KFold
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from .._base.coding import no_text
+from .._engine.data.matrix import wrap
+from .._engine.data.svd import truncated_svd
+from .._utils.typing import Data
+from ..graphs import Chain
+
+_MOST_PCS = 256  # considered by n_pcs="auto"
+_SLACK = 1.1  # what slower than the best counts as equally slow: the fewest such components are taken
+
+
+class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Slow feature analysis: the linear features of a sequence that change least from frame to frame.
+
+    The features have mean zero, unit variance and no correlation with each other; the slowest comes first. They are
+    sought among the leading principal components, for with as many of these as there are frames any signal at all is
+    a feature and slowness means nothing.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        Number of features; None means as many as principal components.
+    n_pcs : "auto", int, float or None, default="auto"
+        Number of leading principal components, or the share of the variance they hold; None means all. "auto" takes
+        the fewest whose features are about as slow as any on frames held out: whole sequences, or blocks of time where
+        there is only one. The first ``n_components`` features count for it, the first alone when that is None.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the randomised decomposition of data with more than 1500 frames and more than 1500 features.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The filters: features are ``(X - mean_) @ components_.T``.
+    patterns_ : ndarray of shape (n_components, n_features)
+        What each feature adds to a frame, ``X ~ features @ patterns_ + mean_`` by least squares. This, not the
+        filters, is what to draw; the largest entry of each is positive.
+    mean_ : ndarray of shape (n_features,)
+        Mean of the frames.
+    deltas_ : ndarray of shape (n_components,)
+        Mean squared change of each feature from a frame to the next, ascending.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        Share of the variance of X that each feature accounts for.
+    n_pcs_ : int
+        Number of principal components used.
+
+    See Also
+    --------
+    laminar.temporal.slowness : How slow the features of any model are.
+    laminar.temporal.detect_phases : When a feature rises, stays and falls.
+
+    Notes
+    -----
+    Held-out slowness is the mean squared change over all steps into, inside and out of the frames held out, divided by
+    their mean square about the training mean, both summed over ten folds. The steps across the border matter: every
+    filter of a smooth video is smooth inside a block, and one fitted to accidents shows itself by a jump where they
+    end. The variance inside a block would not do as a unit, since a slow feature hardly varies there; nor would the
+    training variance, for a filter made of noise is small, hence seemingly slow, on new frames.
+
+    What sets whole sequences apart, such as whose face they show, never changes inside one and is the slowest feature
+    of all; subtract each sequence's mean to look beyond it.
+
+    References
+    ----------
+    L. Wiskott and T. Sejnowski, Slow feature analysis: unsupervised learning of invariances, Neural Computation 14,
+    2002.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from laminar.datasets import make_temporal
+    >>> from laminar.temporal.sfa import SlowFeatureAnalysis
+    >>> film = make_temporal(random_state=0)
+    >>> model = SlowFeatureAnalysis(n_components=1).fit(film.X)
+    >>> slow = model.transform(film.X)[:, 0]
+    >>> bool(abs(np.corrcoef(slow, film.activations[:, 0])[0, 1]) > 0.99), model.n_pcs_
+    (True, 5)
+    """
+
+    _parameter_constraints: dict = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "n_pcs": [
+            StrOptions({"auto"}),
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0, 1, closed="right"),
+            None,
+        ],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(self, n_components=None, *, n_pcs="auto", random_state=None):
+        self.n_components = n_components
+        self.n_pcs = n_pcs
+        self.random_state = random_state
+
+    def fit(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
+        """Learn the slow features of one or several sequences.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Frames in order of time.
+        y : Ignored
+            Not used, present for API consistency.
+        groups : array-like of shape (n_samples,), default=None
+            The sequence of each frame; no step leads from one to another. None means that all are one sequence.
+
+        Returns
+        -------
+        self : object
+            The fitted model.
+        """
+        self._validate_params()
+        with no_text():
+            X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        chain = Chain().build(X, groups=groups).tocsr()
+        links = sp.triu(chain).nonzero()
+        if not len(links[0]):
+            raise ValueError(
+                f"no sequence has two frames: groups gives each of the {len(X)} samples a sequence of its own. "
+                "Give frames of the same sequence the same group."
+            )
+        mean = X.mean(axis=0, dtype=np.float64).astype(X.dtype)
+        frames = wrap(_centred(X, mean))
+        U, s, V = truncated_svd(frames, self._most(X.shape), check_random_state(self.random_state))
+        rank = _rank(s)
+        k = self._check_rank(rank)
+        r = self._n_pcs(U[:, :rank] * s[:rank], frames.sqnorm, links, chain, k or 1)
+        root = np.sqrt(len(X))
+        deltas, turn = _slowest(U[:, :r] * root, links, k or r)
+        patterns = (V[:, :r] * (s[:r] * (frames.scale / root)) @ turn).T
+        sign = np.sign(patterns[np.arange(len(patterns)), np.abs(patterns).argmax(1)])[:, None]
+        filters = (V[:, :r] * (root / s[:r] / frames.scale) @ turn).T
+
+        self.mean_, self.deltas_, self.n_pcs_ = mean, deltas, r
+        self.components_, self.patterns_ = ((sign * A).astype(X.dtype) for A in (filters, patterns))
+        shares = (turn.T * s[:r]) ** 2
+        self.explained_variance_ratio_ = shares.sum(1) / frames.sqnorm
+        self._n_features_out = len(deltas)
+        return self
+
+    def _most(self, shape: tuple[int, int]) -> int:
+        """How many principal components to work out."""
+        if self.n_pcs == "auto":
+            return min(*shape, max(_MOST_PCS, self.n_components or 1))
+        return min(*shape, self.n_pcs) if isinstance(self.n_pcs, Integral) else min(shape)
+
+    def _check_rank(self, rank: int) -> int | None:
+        """Return the number of features asked for, if there can be so many."""
+        if (self.n_components or 0) > rank:
+            among = f"n_pcs={self.n_pcs} principal components" if rank == self.n_pcs else f"data of rank {rank}"
+            raise ValueError(
+                f"n_components={self.n_components} features cannot be found among {among}; ask for at most {rank}."
+            )
+        return self.n_components and int(self.n_components)
+
+    def _n_pcs(self, S: np.ndarray, total: float, links, chain, k: int) -> int:
+        """The number of principal components behind the parameter, given their scores."""
+        if self.n_pcs == "auto":
+            return _choose_n_pcs(S, links, chain, k)
+        if self.n_pcs is None or isinstance(self.n_pcs, Integral):
+            return S.shape[1]
+        shares = np.cumsum((S**2).sum(0)) / total
+        return int(np.clip(np.searchsorted(shares, self.n_pcs) + 1, k, S.shape[1]))
+
+    def transform(self, X: Data) -> np.ndarray:
+        """Return the slow features of frames, seen before or not.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Frames.
+
+        Returns
+        -------
+        features : ndarray of shape (n_samples, n_components)
+            The slowest first.
+        """
+        check_is_fitted(self)
+        with no_text():
+            X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        return (X - self.mean_) @ self.components_.T
+
+    def inverse_transform(self, X: Data) -> np.ndarray:
+        """Map features back to frames, by least squares over the training frames.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Features.
+
+        Returns
+        -------
+        frames : ndarray of shape (n_samples, n_features)
+            Their reconstruction; its features are those given.
+        """
+        check_is_fitted(self)
+        X = check_array(X, dtype=[np.float64, np.float32])
+        if X.shape[1] != len(self.patterns_):
+            raise ValueError(f"features must have shape (n_samples, {len(self.patterns_)}), got {X.shape}.")
+        return X @ self.patterns_ + self.mean_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _centred(X: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """X without its mean, if anything else is left than rounding."""
+    centred = X - mean
+    limits = np.finfo(X.dtype)
+    if np.abs(centred).max() <= max(8 * limits.eps * np.abs(mean).max(), 1e8 * limits.tiny):
+        raise ValueError(
+            f"X does not change over its {len(X)} frames (but for rounding): a still has no slow features. "
+            "If the numbers are tiny on purpose, multiply X by a constant."
+        )
+    return centred
+
+
+def _rank(s: np.ndarray) -> int:
+    """How many principal components vary at all."""
+    return int(np.count_nonzero(s**2 > 1e-8 * s[0] ** 2))
+
+
+def _slowest(W: np.ndarray, links, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Delta values and coordinates of the k slowest features, given white components W."""
+    steps = W[links[1]] - W[links[0]]
+    deltas, turn = eigh(steps.T @ steps / len(steps), subset_by_index=(0, k - 1))
+    return np.maximum(deltas, 0), turn
+
+
+def _choose_n_pcs(S: np.ndarray, links, chain: sp.csr_array, k: int) -> int:
+    """Fewest components whose k first features are, on held-out frames, about as slow as any. S: all their scores."""
+    candidates = np.unique(np.geomspace(k, S.shape[1], 40).astype(int))
+    steps, power = np.zeros((2, len(candidates), k))
+    for train, test in _folds(chain):
+        seen = np.zeros(len(S), dtype=bool)
+        seen[train] = True
+        inside = seen[links[0]] & seen[links[1]]
+        mean = S[train].mean(0)
+        _, s, Vt = svd(S[train] - mean, full_matrices=False)
+        rank = _rank(s)
+        if not inside.any() or rank < k:
+            continue
+        # The components of the training frames: the others must not help to choose them.
+        W = (S - mean) @ (Vt[:rank].T * (np.sqrt(len(train)) / s[:rank]))
+        for i, r in enumerate(np.minimum(candidates, rank)):
+            features = W[:, :r] @ _slowest(W[:, :r], [ends[inside] for ends in links], k)[1]
+            steps[i] += ((features[links[1][~inside]] - features[links[0][~inside]]) ** 2).sum(0)
+            power[i] += (features[test] ** 2).sum(0)
+    deltas = np.divide(steps, power, out=np.full_like(steps, np.inf), where=power > 0).mean(1)
+    # Without a fold (too few frames to hold any out) all are infinite and the smallest number is taken.
+    return int(candidates[np.argmax(deltas <= _SLACK * deltas.min())])
+
+
+def _folds(chain: sp.csr_array):
+    """Ten parts to hold out: whole sequences if several have a step, otherwise blocks of time."""
+    n_sequences, sequence = connected_components(chain, directed=False)
+    if np.count_nonzero(np.bincount(sequence) > 1) > 1:
+        return GroupKFold(min(10, n_sequences)).split(sequence, groups=sequence)
+    n_blocks = min(10, len(sequence) // 2)  # a block of one frame has no step inside
+    return KFold(n_blocks).split(sequence) if n_blocks > 1 else ()

@@ -1,0 +1,137 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from laminar import SemiNMF
+from laminar._base.clusters import Clusters
+from laminar._engine.linalg.small import unit_rows, whitener
+
+rng = np.random.default_rng(0)
+LABELS = np.repeat([0, 1, 2], 30)
+H = 0.2 * rng.random((90, 5)) + rng.gamma(5.0, size=(3, 5))[LABELS] * rng.uniform(0.5, 2, (90, 1))
+
+
+def same_partition(a, b):
+    return len(set(zip(a, b, strict=True))) == len(set(a)) == len(set(b))
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-20, 1, 1e20, 1e200])
+def test_whitened_codes_are_orthonormal_in_any_unit(scale):
+    E = (scale * H) @ whitener(scale * H)
+    assert_allclose(E.T @ E, np.eye(5), atol=1e-8)
+
+
+def test_whitened_codes_know_the_span_alone():
+    S = rng.normal(size=(5, 5))
+    one, other = H @ whitener(H), H @ S @ whitener(H @ S)
+    assert_allclose(one @ one.T, other @ other.T, atol=1e-8)
+
+
+def test_dependent_codes_lose_their_null_space():
+    doubled = np.hstack([H, H[:, :2]])
+    W = whitener(doubled)
+    assert W.shape == (7, 5)
+    assert_allclose((doubled @ W).T @ (doubled @ W), np.eye(5), atol=1e-6)
+    assert whitener(np.zeros((4, 3))).shape == (3, 0)
+
+
+def test_float32_codes_are_whitened_in_double_precision():
+    W = whitener(H.astype(np.float32))
+    assert W.dtype == np.float64
+    assert_allclose(np.abs(W), np.abs(whitener(H)), rtol=1e-2, atol=1e-4)
+
+
+def test_unit_rows():
+    E = rng.normal(size=(6, 3))
+    E[2] = 0
+    out = unit_rows(E)
+    assert_allclose(np.linalg.norm(out, axis=1), [1, 1, 0, 1, 1, 1])
+    assert_allclose(out[0] * np.linalg.norm(E[0]), E[0])
+
+
+def test_clusters_are_found_whatever_the_length_of_a_sample():
+    assert same_partition(Clusters(H, 0).predict(H, 3), LABELS)
+    lengths = rng.uniform(1, 100, (90, 1))
+    assert_array_equal(Clusters(H, 0).predict(lengths * H, 3), Clusters(H, 0).predict(H, 3))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_change_of_basis_changes_no_cluster(seed):
+    """Codes are known up to H S: a solver may land on any S, a clustering must not depend on it."""
+    S = np.random.default_rng(seed).normal(size=(5, 5))
+    one = Clusters(H, 0).predict(H, 3)
+    assert same_partition(Clusters(H @ S, 0).predict(H @ S, 3), one)
+    assert same_partition(Clusters(H * 10.0 ** np.arange(-5, 0), 0).predict(H * 10.0 ** np.arange(-5, 0), 3), one)
+
+
+def test_clusters_are_fitted_once_and_remembered():
+    clusters = Clusters(H, random_state=None)
+    first = clusters.predict(H, 4)
+    clusters.predict(H, 2)
+    assert_array_equal(clusters.predict(H, 4), first)
+    assert_array_equal(clusters.predict(H[::-1], 4), first[::-1])
+
+
+def test_zero_codes_are_one_cluster():
+    zero = np.zeros((6, 3))
+    assert_array_equal(Clusters(zero, 0).predict(zero, 1), np.zeros(6))
+    assert Clusters(H, 0).predict(np.zeros((2, 5)), 3).shape == (2,)
+
+
+def test_more_clusters_than_samples():
+    with pytest.raises(ValueError, match=r"n_clusters=4 is more than the 3 samples .* ask for fewer"):
+        Clusters(H[:3], 0).predict(H[:3], 4)
+
+
+# ---- read-outs of a fitted model ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X = np.random.default_rng(0).normal(size=(40, 9))
+    return SemiNMF(4, random_state=0).fit(X), X
+
+
+def test_isometric_codes_keep_the_distances_of_what_they_stand_for(fitted):
+    model, X = fitted
+    E, Y = model.transform(X, readout="isometric"), model.inverse_transform(model.transform(X))
+    assert_allclose(np.linalg.norm(E[:5, None] - E, axis=2), np.linalg.norm(Y[:5, None] - Y, axis=2), atol=1e-10)
+
+
+def test_whitened_codes_do_not_depend_on_the_basis(fitted):
+    model, X = fitted
+    E = model.transform(X, readout="whitened")
+    assert_allclose(np.linalg.norm(E, axis=1), 1)
+    H = model.layers_[0].representation
+    assert_allclose(E, unit_rows(H @ whitener(H)), atol=1e-8)
+
+
+def test_pinv_is_plain_least_squares(fitted):
+    model, X = fitted
+    expected = np.linalg.lstsq(model.components_.T, X.T, rcond=None)[0].T
+    assert_allclose(model.transform(X, method="pinv"), expected, atol=1e-8)
+    inside = (expected >= 0).all(1)
+    assert inside.any()  # there the best codes are non-negative anyway
+    assert_allclose(model.transform(X)[inside], expected[inside], atol=1e-8)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("readout", ["raw", "whitened", "isometric"])
+def test_readouts_keep_the_floating_type(dtype, readout):
+    X = np.random.default_rng(1).normal(size=(30, 6)).astype(dtype)
+    assert SemiNMF(3, random_state=0).fit(X).transform(X, readout=readout).dtype == dtype
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"layer": 1}, "layer=1 is out of range: the model has 1 layer"),
+        ({"layer": -2}, "layer=-2 is out of range"),
+        ({"method": "lstsq"}, "method must be one of 'nonnegative', 'pinv'"),
+        ({"readout": "white"}, "readout must be one of 'raw', 'whitened', 'isometric'"),
+    ],
+)
+def test_unknown_readouts_are_named(fitted, options, message):
+    model, X = fitted
+    with pytest.raises(ValueError, match=message):
+        model.transform(X, **options)

@@ -1,0 +1,296 @@
+from itertools import permutations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from sklearn.exceptions import NotFittedError
+
+from laminar import NMF, ClassDrivenNMF
+from laminar._engine.data.matrix import wrap
+from laminar._engine.problem import Chain, Problem
+from reference import models as plain
+
+N, P, C = 60, 12, 3
+WAYS = [
+    {"solver": "hals"},
+    {"solver": "mu"},
+    {"solver": "apg"},
+    {"loss": "kl"},
+    {"scale": "none"},
+    {"loss": "kl", "scale": "none"},
+    {"rule": "published"},
+    {"loss": "kl", "rule": "published"},
+]
+every_way = pytest.mark.parametrize("way", WAYS, ids=lambda way: "-".join(way.values()))
+both_losses = pytest.mark.parametrize("loss", ["frobenius", "kl"])
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+rng = np.random.default_rng(0)
+WHO = rng.integers(0, C, N)  # the truth
+Y = np.where(rng.random(N) < 0.4, WHO, -1)  # what is told
+X = rng.gamma(0.7, size=(N, 5)) @ rng.gamma(0.7, size=(5, P)) + 2 * rng.gamma(1.0, size=(C, P))[WHO] + 0.01
+K = 2 * C + 1  # two components a class, and one that is free
+H0, Z0 = rng.uniform(0.1, 1, (N, K)), rng.uniform(0.1, 1, (K, P))
+M = plain.class_mask(Y, K, per_class=2)
+
+
+def fit(X=X, y=Y, k=K, **parameters):
+    defaults = {"components_per_class": 2, "random_state": 0, "tol": 1e-9, "max_iter": 60}
+    return ClassDrivenNMF(k, **(defaults | parameters)).fit(X, y)
+
+
+def codes(model):
+    return model.layers_[0].representation
+
+
+def price(model, H, Z):
+    """The penalty by its definition. The invariant one is asked of X in units of its largest entry."""
+    if model.scale == "invariant" and model.rule == "fast":
+        unit = 1 if model.loss == "kl" else X.max() / 2
+        return model.alpha * unit * float((M * H * Z.sum(1)).sum())
+    return model.alpha * (1 if model.loss == "kl" else 0.5) * float((M * H).sum())
+
+
+# -------------------------------------------------------------------------------------------------- the published
+
+
+def test_mask_of_the_papers_example():
+    model = ClassDrivenNMF(components_per_class=2)
+    data = np.ones((5, 4))
+    penalty = model._penalty(data, wrap(data), ["a", "b", "c", None, None], None)
+    expected = [[0, 0, 1, 1, 1, 1], [1, 1, 0, 0, 1, 1], [1, 1, 1, 1, 0, 0], [0] * 6, [0] * 6]
+    assert penalty.mask(slice(0, 5)).tolist() == expected
+    assert penalty.mask(slice(1, 3)).tolist() == expected[1:3]
+    assert plain.class_mask([0, 1, 2, -1, -1], 6, per_class=2).tolist() == expected
+
+
+@both_losses
+@pytest.mark.parametrize("alpha", [0.1, 10.0])
+def test_published_rule_is_the_papers(loss, alpha):
+    loop = plain.class_driven if loss == "frobenius" else plain.class_driven_kl
+    for n_iter, (H, Z) in enumerate(loop(X, H0, Z0, M, alpha, 12), start=1):
+        model = fit(loss=loss, alpha=alpha, rule="published", init=(H0, Z0), max_iter=n_iter, tol=0)
+        size = np.linalg.norm(Z, axis=1) if loss == "frobenius" else Z.sum(1)
+        assert_allclose(codes(model), H * size, rtol=1e-9)
+        assert_allclose(model.components_, Z / size[:, None], rtol=1e-9)
+    value = plain.objective(X, H, Z, loss) + price(model, H, Z)
+    assert model.objective_history_[-1] == pytest.approx(value, rel=1e-9)
+
+
+def test_the_printed_divergence_is_not_what_the_rule_lowers():
+    """Its penalty stands inside the sum over features; near a minimum of that the rule rises."""
+    *_, (H, Z) = plain.class_driven_kl(X, H0, Z0, M, P * 0.01, 300)
+    path = [(H, Z), *plain.class_driven_kl(X, H, Z, M, 0.01, 10)]
+    fits, prices = np.array([(plain.objective(X, H, Z, "kl"), 0.01 * (M * H).sum()) for H, Z in path]).T
+    assert np.diff(fits + prices).max() <= 0
+    assert np.diff(fits + P * prices).max() > 0
+
+
+# ---------------------------------------------------------------------------------------------------- the objective
+
+
+@every_way
+@pytest.mark.parametrize("alpha", [0.05, 1.0, 100.0])
+def test_objective_never_rises_and_is_what_it_says(way, alpha):
+    model = fit(init=(H0, Z0), alpha=alpha, **way)
+    history = model.objective_history_
+    assert (np.diff(history) <= 1e-12 * history[0]).all()
+    H, Z = codes(model), model.components_
+    if model.scale == "invariant" and model.rule == "fast":  # elsewhere it depends on the scale of the components
+        assert history[-1] == pytest.approx(plain.objective(X, H, Z, model.loss) + price(model, H, Z), rel=1e-9)
+    error = plain.objective(X, H, Z, model.loss)
+    expected = error if model.loss == "kl" else np.sqrt(2 * error)
+    assert model.reconstruction_err_ == pytest.approx(expected, rel=1e-9)
+
+
+@every_way
+@pytest.mark.parametrize("given", [True, False])
+def test_without_a_price_or_labels_it_is_nmf(way, given):
+    way = {name: value for name, value in way.items() if name != "scale"}
+    init = (H0, Z0) if given else "auto"
+    expected = NMF(K, random_state=0, max_iter=25, init=init, **way).fit(X)
+    nothing = [{"alpha": 0}, {"y": None}, {"y": np.full(N, -1)}, {"y": np.where(Y == 1, "only class", None)}]
+    for case in nothing:
+        model = fit(init=init, max_iter=25, tol=1e-5, **(way | case))
+        assert np.array_equal(model.components_, expected.components_)
+        assert np.array_equal(codes(model), codes(expected))
+        assert np.array_equal(model.objective_history_, expected.objective_history_)
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if "rule" not in way], ids=lambda way: "-".join(way.values()))
+def test_a_high_price_is_never_paid(way):
+    share = [(M * H).sum() / H.sum() for H in (codes(fit(alpha=alpha, **way)) for alpha in (0, 1e6))]
+    assert share[0] > 0.1
+    assert share[1] < 1e-6
+    if way.get("solver") in ("hals", "apg"):
+        assert share[1] == 0
+
+
+@both_losses
+def test_a_higher_price_is_paid_less(loss):
+    """As published it is not: components grow, codes shrink, and their shares stay."""
+    bought = [codes(fit(loss=loss, alpha=alpha, init=(H0, Z0), max_iter=200)) for alpha in (0, 0.02, 0.2)]
+    share = [(M * H).sum() / H.sum() for H in bought]
+    assert share[0] > 1.2 * share[1] > 1.2**2 * share[2]
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if "scale" not in way], ids=lambda way: "-".join(way.values()))
+@pytest.mark.parametrize("c", [1e-20, 1e20])
+def test_units_do_not_matter(way, c):
+    if way.get("rule") == "published":
+        way = way | {"alpha": 0.0}  # as published the penalty has units of its own
+    one, other = (fit(s * X, init=(H0, s * Z0), max_iter=20, tol=0, **way) for s in (1, c))
+    assert_allclose(other.components_, one.components_, atol=1e-9)
+    assert_allclose(codes(other) / c, codes(one), atol=1e-9 * codes(one).max())
+
+
+@both_losses
+def test_a_change_of_scale_changes_nothing(loss):
+    """(H S, Z / S) is the same start: as published, it would be another."""
+    S = 10.0 ** np.linspace(-2, 2, K)
+    one, other = (fit(loss=loss, init=start, max_iter=1, tol=0) for start in ((H0, Z0), (H0 * S, Z0 / S[:, None])))
+    # The first sweep does not leap; each rule but coordinate descent's order of the columns is free of scale.
+    assert_allclose(other.objective_history_, one.objective_history_, rtol=1e-9)
+
+
+@both_losses
+@pytest.mark.parametrize("given", [True, False])
+def test_names_of_classes_do_not_matter(loss, given):
+    names = np.array(["zoe", "ann", "mia"])  # sorted they stand in another order
+    order = np.concatenate([np.repeat([1, 2, 0], 2) * 2 + np.tile([0, 1], 3), [K - 1]])
+    renamed = [names[label] if label >= 0 else None for label in Y]
+    starts = [(H0, Z0), (H0[:, order], Z0[order])] if given else ["auto", "auto"]
+    solver = "mu"  # coordinate descent sees the order of the components
+    one, other = (
+        fit(y=y, loss=loss, solver=solver, init=init, max_iter=60, tol=0)
+        for y, init in zip([Y, renamed], starts, strict=True)
+    )
+    assert_allclose(other.objective_history_, one.objective_history_, rtol=1e-8)
+    assert one.classes_.tolist() == [0, 1, 2]
+    assert other.classes_.tolist() == ["ann", "mia", "zoe"]
+    assert [names[label] for label in one.predict_class(X)] == other.predict_class(X).tolist()
+    if given:
+        assert_allclose(other.components_, one.components_[order], atol=1e-7)
+
+
+def test_components_of_a_start_go_where_they_cost_least():
+    model, start = ClassDrivenNMF(4), {"H": H0[:, :4], "Z": np.ascontiguousarray(Z0[:4].T)}
+    problem = Problem(Chain(wrap(X)), model._constraints, model._penalty(X, wrap(X), Y, None))
+    prices = [problem.penalty.value(start["H"][:, list(p)], start["Z"][:, list(p)]) for p in permutations(range(4))]
+    dealt = model._settled(start, problem)
+    assert min(prices) < 0.99 * max(prices)
+    assert problem.penalty.value(dealt["H"], dealt["Z"]) == pytest.approx(min(prices))
+    assert_allclose(dealt["H"] @ dealt["Z"].T, start["H"] @ start["Z"].T)  # the same product
+    given = model.set_params(init=(start["H"], start["Z"].T))._settled(start, problem)
+    assert given is start
+
+
+# ------------------------------------------------------------------------------------- rows and columns of counts
+
+
+def test_sums_under_the_published_divergence():
+    model = fit(loss="kl", alpha=1.0, rule="published", init=(H0, Z0), max_iter=7, tol=0)
+    # Right after the update of the components the columns sum to those of X.
+    assert_allclose((codes(model) @ model.components_).sum(0), X.sum(0), rtol=1e-10)
+
+
+def test_sums_at_rest():
+    model = fit(loss="kl", alpha=0.03, max_iter=800, tol=0)
+    H = codes(model)
+    assert (M * H).sum() > 0.01 * H.sum()  # a price low enough to be paid
+    # Every sample is spent on its model and on the price; where there is none, on its model alone.
+    assert_allclose(H.sum(1) + 0.03 * (M * H).sum(1), X.sum(1), rtol=1e-3)
+
+
+# ---------------------------------------------------------------------------------------------- components, classes
+
+
+def test_number_of_components():
+    assert fit(k=None).component_classes_.tolist() == [0, 0, 1, 1, 2, 2]
+    assert fit(k=None).components_.shape == (6, P)
+    assert fit(k=None, components_per_class=1).transform(X).shape == (N, 3)
+    assert fit().component_classes_.tolist() == [0, 0, 1, 1, 2, 2, -1]
+    blank = fit(y=None, k=4)
+    assert blank.component_classes_.tolist() == [-1] * 4
+    assert len(blank.classes_) == 0
+    assert list(fit().get_feature_names_out()) == [f"classdrivennmf{a}" for a in range(K)]
+    assert len(set(fit(k=None).predict(X))) == 6
+
+
+def test_free_components_serve_everybody():
+    H = codes(fit(alpha=1e6))
+    assert (H[Y >= 0, -1] > 0).any()
+
+
+@both_losses
+def test_one_labelled_sample_of_each_class_is_enough(loss):
+    rng = np.random.default_rng(1)
+    who = np.repeat([0, 1, 2], 20)
+    data = 5 * np.eye(3).repeat(4, axis=1)[who] + rng.gamma(1.0, size=(60, 12))
+    names = np.array(["left", "front", "right"])
+    y = np.full(60, None)
+    y[[3, 23, 43]] = names
+    model = ClassDrivenNMF(loss=loss, random_state=0).fit(data, y)
+    assert model.predict_class(data).tolist() == names[who].tolist()
+    assert model.predict_class(data[:1]).dtype == model.classes_.dtype
+    # Components show their own class: they are largest where its mean is.
+    best = model.components_.reshape(3, 3, 4).sum(2).argmax(1)
+    assert np.array_equal(names[best], model.classes_[model.component_classes_])
+    assert set(model.predict(data)) == set(model.fit_predict(data, y)) == {0, 1, 2}  # clusters
+    assert set(model.cluster(data, 2)) == {0, 1}
+
+
+@pytest.mark.parametrize("y", [WHO, WHO + 0.5, WHO.astype(str), WHO == 1], ids=["int", "float", "str", "bool"])
+def test_classes_come_back_in_their_type(y):
+    model = fit(y=y, k=None)
+    predicted = model.predict_class(X)
+    assert predicted.dtype == np.asarray(y).dtype
+    assert set(predicted) <= set(y)
+
+
+def test_new_samples_are_coded_one_by_one():
+    model, new = fit(), np.random.default_rng(2).gamma(1.0, size=(9, P))
+    assert_allclose(model.fit_transform(X, Y), model.transform(X), atol=1e-12)
+    assert [model.predict_class(x[None])[0] for x in new] == model.predict_class(new).tolist()
+    assert np.array_equal(model.predict_class(sp.csr_array(new)), model.predict_class(new))
+
+
+# -------------------------------------------------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"k": 5}, "y has 3 classes, more than n_components=5 allows.*they need 6. Raise n_components, or leave it No"),
+        ({"k": None, "y": None}, "requires y to be passed, but the target y is None.*or give n_components"),
+        ({"k": None, "y": [-1] * N}, "requires a known label, and y has none.*Label one sample at least"),
+        ({"alpha": -1}, "'alpha' parameter of ClassDrivenNMF must be a float in the range.*Got -1"),
+        ({"alpha": np.nan}, "'alpha' parameter of ClassDrivenNMF must be"),
+        ({"alpha": [1.0, 2.0, 3.0]}, "'alpha' parameter of ClassDrivenNMF must be a float"),
+        ({"components_per_class": 0}, "'components_per_class' parameter of .*Got 0"),
+        ({"k": 0}, "'n_components' parameter of ClassDrivenNMF must be an int in the range.* or None. Got 0"),
+        ({"scale": "renorm"}, "'scale' parameter of .*Got 'renorm'"),
+        ({"X": X - 5}, "Negative values in data passed to ClassDrivenNMF"),
+        ({"loss": "kl", "solver": "hals"}, 'solver="hals" needs a squared error'),
+        ({"init": (H0[:, :3], Z0[:3])}, r"init: H must have shape \(60, 7\), got \(60, 3\)"),
+    ],
+)
+def test_bad_input_is_refused(parameters, message):
+    with pytest.raises(ValueError, match="(?s)" + message):
+        fit(**parameters)
+
+
+def test_a_class_never_seen_is_named_after_a_known_one():
+    seen = WHO != 2
+    model = fit(X[seen], Y[seen])
+    assert set(model.classes_) == {0, 1}
+    assert set(model.predict_class(X[~seen])) <= {0, 1}
+    assert np.isfinite(model.transform(X[~seen])).all()
+
+
+def test_classes_that_were_never_named():
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        ClassDrivenNMF().predict_class(X)
+    with pytest.raises(ValueError, match=r"fitted without labels and knows no classes; pass y to fit"):
+        fit(y=None).predict_class(X)
