@@ -20,7 +20,7 @@ from .nmf.constrained import ConstrainedNMF as ConstrainedNMF
 from .nmf.discriminant import DiscriminantNMF as DiscriminantNMF
 from .nmf.graph import GNMF as GNMF
 from .nmf.graph import WSF as WSF
-from .nmf.graph import SlowFeatureNMF as SlowFeatureNMF
 from .nmf.nmf import NMF as NMF
 from .nmf.semi import SemiNMF as SemiNMF
+from .nmf.slow import SlowFeatureNMF as SlowFeatureNMF
 from .temporal.sfa import SlowFeatureAnalysis as SlowFeatureAnalysis
