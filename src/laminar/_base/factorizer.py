@@ -21,7 +21,7 @@ from .._engine.penalties import Penalty
 from .._engine.problem import Chain, Problem
 from .._engine.solve import State, solve
 from .._engine.starts import STARTS, best_components, named_start
-from .._engine.subsample import head_start, thinned
+from .._engine.subsample import learned_on_subsample
 from .._utils import threads
 from .._utils.callbacks import CallbackSupportMixin, hooks, with_callbacks
 from .._utils.typing import Data
@@ -181,12 +181,11 @@ class Factorizer(CallbackSupportMixin, Coder):
             state = solve(
                 problem,
                 # Nobody else holds the start: a tall one can go after the first sweep.
-                self._settled(self._ahead(self._start(samples, penalty), problem), problem),
+                self._settled(self._start(samples, problem), problem),
                 self._updates(problem),
                 max_iter=self.max_iter,
                 tol=self.tol,
                 extrapolate=self.rule == "fast",
-                patience=self._patience,
                 evaluate_every=10 if self.loss == "kl" else 1,
                 callback=lambda i, value, seconds: hook(i, value * unit + samples.rest, seconds),
             )
@@ -229,22 +228,6 @@ class Factorizer(CallbackSupportMixin, Coder):
             )
         return data.scale**2
 
-    def _ahead(self, factors: dict[str, np.ndarray], problem: Problem) -> dict[str, np.ndarray]:
-        """The start of a tall problem, improved on few of its samples; published rules begin where they are told."""
-        if self.rule == "published":
-            return factors
-        return head_start(problem, factors, self._updates(problem), patience=self._patience)
-
-    @property
-    def _patience(self) -> int:
-        """Sweeps before the first leap.
-
-        The steps of a random start point nowhere, and leaps along them end in solutions of the same objective whose
-        clusters are harder to tell apart. A free factor knows no past: there, nothing was gained by waiting.
-        """
-        informed = isinstance(self.init, str) and self.init != "random"
-        return 0 if informed or any(isinstance(c, Free) for c in self._constraints.values()) else 5
-
     @property
     def _solver(self) -> str:
         """The solver behind the parameters."""
@@ -262,16 +245,16 @@ class Factorizer(CallbackSupportMixin, Coder):
             return updates.root
         eta = self._published_eta if self.rule == "published" else 1.0
         return {
-            "hals": updates.Careful() if isinstance(self._constraints["Z"], Free) else updates.hals,
+            "hals": updates.hals_or_exact if isinstance(self._constraints["Z"], Free) else updates.hals,
             "apg": updates.accelerated_gradient,
             "mu": partial(updates.multiplicative, eta=eta if self.eta is None else self.eta),
         }[self._solver]
 
-    def _start(self, samples: Samples, penalty: Penalty | None) -> dict[str, np.ndarray]:
+    def _start(self, samples: Samples, problem: Problem) -> dict[str, np.ndarray]:
         """Codes and (transposed) components in unit scale, ready for the loop."""
         data = samples.data
         if isinstance(self.init, str):
-            name = self._auto_init(data, penalty) if self.init == "auto" else self.init
+            name = self._auto_init(data, problem.penalty) if self.init == "auto" else self.init
             rng = check_random_state(self.random_state)
             H, Z = named_start(name, data, self._width, rng, self._constraints["Z"])
             if self._solver == "mu":  # a multiplicative rule never leaves an exact zero
@@ -280,7 +263,11 @@ class Factorizer(CallbackSupportMixin, Coder):
         else:
             H, Z = self._given_start(samples)
         as_factor = partial(np.array, dtype=data.dtype, order="C", copy=True)
-        return {"H": as_factor(H), "Z": as_factor(Z)}
+        factors = {"H": as_factor(H), "Z": as_factor(Z)}
+        plain = self.loss == "frobenius" and problem.penalty is None and isinstance(self.init, str)
+        if plain and self.rule == "fast":
+            return learned_on_subsample(problem, factors, self._updates(problem))
+        return factors
 
     def _given_start(self, samples: Samples) -> tuple[np.ndarray, np.ndarray]:
         """Check ``init=(H, Z)`` or a fitted model: shapes, finiteness, signs. Z may be None: best for H."""
@@ -304,8 +291,7 @@ class Factorizer(CallbackSupportMixin, Coder):
             raise ValueError("init: H must be given; Z may be None, the best components for H are then taken.")
         H = samples.join(pair["H"])
         if "Z" not in pair:
-            learned_from = (data, H) if self.rule == "published" else thinned(data, H)
-            return H, best_components(*learned_from, self._constraints["Z"])
+            return H, best_components(data, H, self._constraints["Z"])
         # The scale of X is carried by the components here and by the codes in the fitted model.
         return H, pair["Z"].T / data.scale
 

@@ -62,27 +62,11 @@ def _descend(F: np.ndarray, term: Quad, sweeps: int) -> np.ndarray:
     return _by_rows(block, F, term)
 
 
-class Careful:
-    """`hals`, or `exact` where components nearly depend on each other: there coordinate descent hardly moves.
-
-    Components of any sign come to that easily, non-negative ones seldom. In single precision codes on such components
-    would be rounding.
-
-    Parameters
-    ----------
-    patience : int, default=5
-        Sweeps of `hals` to begin with: as long as the components still move a lot, exact codes are wasted on them.
-    """
-
-    def __init__(self, patience: int = 5):
-        self.patience = patience
-
-    def __call__(self, F: np.ndarray, term: Quad, constraint=None) -> np.ndarray:
-        """Move F."""
-        self.patience -= 1
-        exactly = self.patience < 0 and term.pull is None and len(term.gram) <= _FEW and F.dtype == np.float64
-        stuck = exactly and _condition(term.gram) > 1e4
-        return (exact if stuck else hals)(F, term, constraint)
+def hals_or_exact(F: np.ndarray, term: Quad, constraint=None) -> np.ndarray:
+    """`hals`, or `exact` where components nearly depend on each other: there coordinate descent hardly moves."""
+    exactly = term.pull is None and len(term.gram) <= _FEW and F.dtype == np.float64
+    stuck = exactly and _condition(term.gram) > 1e4
+    return (exact if stuck else hals)(F, term, constraint)
 
 
 def _condition(G: np.ndarray) -> float:

@@ -72,7 +72,9 @@ class Deep(Layered):
     # ---- parts of a fit ------------------------------------------------------------------------------------------
 
     def _rule(self) -> updates.Update:
-        return {"mu": updates.multiplicative, "apg": updates.accelerated_gradient}.get(self.solver, updates.Careful())
+        return {"mu": updates.multiplicative, "apg": updates.accelerated_gradient}.get(
+            self.solver, updates.hals_or_exact
+        )
 
     def _pretrain(
         self, data: Matrix, sizes: Sequence[int], sweeps: int = _ROUGHLY

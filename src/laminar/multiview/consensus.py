@@ -80,7 +80,7 @@ class Task:
         """Lower the objective for given weights."""
         problem = Masked(self.views.weighted(weights), self.observed, self.codes, self.penalty)
         rules = {
-            name: piecewise(updates.for_constraint(updates.Careful(0), limit))
+            name: piecewise(updates.for_constraint(updates.hals_or_exact, limit))
             for name, limit in problem.constraints.items()
         }
         return solve(problem, factors, rules, extrapolate=True, **how)

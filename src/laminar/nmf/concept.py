@@ -17,7 +17,6 @@ from .._base.samples import Samples
 from .._engine import updates
 from .._engine.constraints import NonNegative
 from .._engine.data.matrix import Matrix
-from .._engine.penalties import Penalty
 from .._engine.problem import Problem
 from .._engine.starts import STARTS
 from .concept_terms import Mixtures, SplitMixtures, descend
@@ -163,10 +162,7 @@ class ConceptFactorization(Factorizer):
         eta = self.eta or (0.5 if isinstance(chain, SplitMixtures) and chain.split[1].any() else 1.0)
         return dict.fromkeys(problem.order, partial(updates.multiplicative, eta=eta))
 
-    def _ahead(self, factors: dict[str, np.ndarray], problem: Problem) -> dict[str, np.ndarray]:
-        return factors  # concepts are mixtures of all samples: few do not do
-
-    def _start(self, samples: Samples, penalty: Penalty | None) -> dict[str, np.ndarray]:
+    def _start(self, samples: Samples, problem: Problem) -> dict[str, np.ndarray]:
         """Codes, and weights that average the samples by them."""
         data, k = samples.data, self._width
         if isinstance(self.init, str):
