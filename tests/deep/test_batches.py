@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from laminar import DeepSemiNMF, SemiNMF
 from laminar._engine.data.matrix import wrap
 from laminar.deep.batches import Online
-from laminar.deep.stacks import compose
+from laminar.deep.composition import compose
 
 P, LAYERS, BATCH = 256, (64, 8), 400
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -15,14 +15,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._base.clusters import reader
-from .._base.coding import nameable, no_text
-from .._base.factorizer import Layer
+from .._base.coding import Layer, nameable, no_text
 from .._engine.data.matrix import wrap
 from .._engine.data.svd import truncated_svd
 from .._utils import threads
 from .._utils.labels import Attribute, read_labels
 from .._utils.typing import Data
-from ..deep.stacks import regress
+from ..deep.composition import regress
 from .bands import BANDS, Band, FilterBank
 from .simplex_codes import FrameCoder
 from .weighting import RIDGES, weigh_bands

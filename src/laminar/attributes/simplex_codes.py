@@ -7,7 +7,7 @@ from scipy.linalg import helmert
 
 from .._engine.linalg import kernels
 from .._utils import threads
-from ..deep.stacks import regress
+from ..deep.composition import regress
 
 
 def nonnegative_frame(T: np.ndarray, *, max_steps: int = 50, tol: float = 1e-4) -> np.ndarray:

@@ -10,10 +10,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.clusters import Clusters
-from .._base.coding import Coder
-from .._base.factorizer import Factorizer, Layer
+from .._base.coding import Coder, Layer
 from .._engine.data.matrix import Matrix, dense, wrap
-from .._engine.solve import Callback
+from .._engine.monitor import Callback
 from .._utils import threads
 from .._utils.callbacks import CallbackSupportMixin
 from .._utils.typing import Data
@@ -55,8 +54,6 @@ class Layered(CallbackSupportMixin, Coder):
                 f"on {data.shape[1]} features needs {expected}. Give it the same layers and features."
             )
         return [np.array(layer.weights, dtype=data.dtype) for layer in init.layers_]
-
-    _unit = Factorizer._unit  # what an objective in unit scale is multiplied by
 
     def _check_room(self, data: Matrix) -> None:
         """Refuse X whose codes may leave the range of its type: a stack works in the units of X."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Self
 
@@ -11,58 +11,40 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._base.coding import in_units_of
-from .._base.factorizer import Factorizer, NonNegativeData
+from .._base.factorizer import Factorization, Factorizer, NonNegativeData
+from .._base.rules import Rule
 from .._engine.data.matrix import Matrix, wrap
-from .._engine.problem import Chain, Factors, Problem
+from .._engine.monitor import Monitor, Solution
+from .._engine.problem import FITS, Addend, Factors, fit, loss_value
+from .._engine.solve import solve
 from .._engine.starts import STARTS
-from .._engine.terms import KL, Quad
+from .._engine.terms import Term
 from .._utils import threads
 from .._utils.callbacks import Hook, hooks, with_callbacks
 from .._utils.typing import Data
+from .composition import compose
 from .layered import Layered
-from .stacks import compose
-
-
-@dataclass(frozen=True)
-class SmoothedChain(Chain):
-    """``data ~ H S Z``, where S replaces a part theta of every component by the mean of all.
-
-    H sees the plain fit with components S Z, and Z the plain fit with codes H S.
-    """
-
-    theta: float = 0.0
-
-    def term(self, name: str, F: Factors) -> Quad | KL:
-        """The loss as factor ``name`` sees it."""
-        return super().term(name, {other: f if other == name else smoothed(f, self.theta) for other, f in F.items()})
 
 
 def smoothed(F: np.ndarray, theta: float) -> np.ndarray:
-    """``F S`` with ``S = (1 - theta) I + theta / k``."""
+    """``F S`` with ``S = (1 - theta) I + theta / k 1 1^T``."""
     if theta == 0:
         return F
     S = np.full((F.shape[1],) * 2, theta / F.shape[1]) + (1 - theta) * np.eye(F.shape[1])
     return F @ S.astype(F.dtype)
 
 
-class _Smoothed(NonNegativeData, Factorizer):
-    """One layer, ``X ~ H S Z``: non-smooth NMF, whose H and Z are sparse because S is not."""
+def smoothed_fit(data: Matrix, loss: str, theta: float) -> Addend:
+    """``1/2 ||X - H S Z||^2``, or the divergence: H has the plain fit with components S Z, Z that with codes H S."""
+    plain = fit(data, loss)
 
-    def __init__(self, n_components, theta, *, loss, solver, init, max_iter, tol, eta, rule, callback, random_state):
-        self._store(locals())
-        self.verbose, self.n_clusters = 0, None
+    def term(name: str, F: Factors) -> Term:
+        return plain(name, {other: factor if other == name else smoothed(factor, theta) for other, factor in F.items()})
 
-    def _chain(self, data: Matrix) -> SmoothedChain:
-        return SmoothedChain(data, loss=self.loss, theta=self.theta)
-
-    def _pair(self, factors: dict[str, np.ndarray], data: Matrix) -> dict[str, np.ndarray]:
-        return factors | {"Z": smoothed(factors["Z"], self.theta)}
-
-    def _warn(self) -> None:
-        """The stack does, once."""
+    return term
 
 
-class MultiLayerNMF(NonNegativeData, Layered):
+class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
     """A stack of NMF layers, each learned from the codes of the one below it.
 
     ``X ~ H_1 S_1 Z_1``, then ``H_1 ~ H_2 S_2 Z_2``, and so on, everything non-negative: parts of parts. The matrix
@@ -145,6 +127,8 @@ class MultiLayerNMF(NonNegativeData, Layered):
         "init": [StrOptions({"auto", *STARTS}), tuple, list],
     }
 
+    _fast = Rule(subsample=False)
+
     def __init__(
         self,
         layers=(625, 40),
@@ -181,6 +165,7 @@ class MultiLayerNMF(NonNegativeData, Layered):
             The fitted model.
         """
         self._validate_params()
+        self._check_parameters()
         starts = self._starts()
         X = self._validate(X, reset=True)
         with threads.own_threads(), hooks(self, self.max_iter * len(starts), X, y) as hook:
@@ -202,33 +187,51 @@ class MultiLayerNMF(NonNegativeData, Layered):
                 )
         return starts
 
-    def _fit_layers(self, X, starts: list, hook: Hook) -> list[_Smoothed]:
-        """Fit one layer after the other."""
-        shared = {name: getattr(self, name) for name in _Smoothed._get_param_names() if name != "n_components"}
-        models, done, stopped = [], 0, False
+    def _fit_layers(self, X, starts: list, hook: Hook) -> list[tuple[np.ndarray, np.ndarray, Solution]]:
+        """Return codes, weights and the solution of one layer after the other."""
+        layers, done = [], 0
 
-        def tell(iteration: int, objective: float, _: float) -> bool:
+        def callback(iteration: int, objective: float, _: float) -> bool:
+            # Once stopped, the layers that are left are swept once each.
             nonlocal stopped
-            stopped = stopped or hook(done + iteration, objective)
+            stopped = stopped or hook(done + iteration, problem.in_units(objective))
             return stopped
 
-        for k, start in zip(self._sizes, starts, strict=True):
-            models.append(_Smoothed(k, **(shared | {"init": start, "callback": tell})).fit(X))
-            done, X = done + models[-1].n_iter_, models[-1].layers_[0].representation
-        return models
+        stopped = False
+        for k, init in zip(self._sizes, starts, strict=True):
+            problem = self._layer_problem(wrap(X), k)
+            solution = solve(
+                problem,
+                self._start_from(init, problem, X),
+                self._updates(problem),
+                monitor=Monitor(self.max_iter, self.tol, callback),
+                extrapolate=self._rule.extrapolate,
+                evaluate_every=FITS[self.loss].evaluate_every,
+            )
+            solution.history = list(problem.in_units(np.array(solution.history)))
+            solution.factors["Z"] = smoothed(solution.factors["Z"], self.theta)
+            H, Z = self._canonical(solution, problem)
+            X = in_units_of(problem.data, H)
+            layers.append((X, np.ascontiguousarray(Z.T), solution))
+            done += solution.n_iter
+        return layers
 
-    def _keep(self, data: Matrix, models: list[_Smoothed]) -> None:
+    def _layer_problem(self, data: Matrix, k: int) -> Factorization:
+        problem = self._factorization(data, [], n_components=k)
+        return replace(problem, addends=[smoothed_fit(data, self.loss, self.theta)])
+
+    def _keep(self, data: Matrix, layers: list[tuple[np.ndarray, np.ndarray, Solution]]) -> None:
         """Set the fitted attributes."""
-        codes, weights = ([getattr(m.layers_[0], name) for m in models] for name in ("representation", "weights"))
+        codes, weights, solutions = (list(parts) for parts in zip(*layers, strict=True))
         self._keep_layers(codes, weights, compose(weights))
-        top = {"H": codes[-1] / data.dtype.type(data.scale), "Z": np.ascontiguousarray(self.components_.T)}
-        error = Problem(Chain(data, loss=self.loss)).value(top)
+        Z = np.ascontiguousarray(self.components_.T)
+        error = loss_value(data, self.loss, codes[-1] / data.dtype.type(data.scale), Z)
         self.reconstruction_err_ = float(np.sqrt(2 * error) if self.loss == "frobenius" else error) * data.scale
-        self.objective_histories_ = [model.objective_history_ for model in models]
+        self.objective_histories_ = [np.array(solution.history) for solution in solutions]
         self.objective_history_ = self.objective_histories_[-1]
-        self.n_iter_ = max(model.n_iter_ for model in models)
-        self.converged_ = all(model.converged_ for model in models)
-        self._warn()
+        self.n_iter_ = max(solution.n_iter for solution in solutions)
+        self.converged_ = all(solution.converged for solution in solutions)
+        self._warn_unconverged()
 
     # ---- coding --------------------------------------------------------------------------------------------------
 
@@ -237,19 +240,17 @@ class MultiLayerNMF(NonNegativeData, Layered):
             return super()._code(X, layer, method)
         with threads.own_threads():
             data = wrap(X)
-            H = self._climb(data, range(len(self.layers_))[layer] + 1)
+            H = self._code_layers(data, range(len(self.layers_))[layer] + 1)
         return in_units_of(data, H)
 
-    def _codes(self, data: Matrix, H: np.ndarray, components: np.ndarray | None = None) -> np.ndarray:
-        if components is None:
-            return self._climb(data, len(self.layers_))
-        return super()._codes(data, H, components)
+    def _score_codes(self, data: Matrix) -> np.ndarray:
+        return self._code_layers(data, len(self.layers_))
 
-    def _climb(self, data: Matrix, n_layers: int) -> np.ndarray:
-        """Codes of the samples, codes of these, and so on; in unit scale."""
+    def _code_layers(self, data: Matrix, n_layers: int) -> np.ndarray:
+        """Return codes of the samples, codes of these, and so on; in unit scale."""
         unit = 1.0
         for layer in self.layers_[:n_layers]:
-            H = self._codes(data, self._blank(data, layer.weights), layer.weights)
+            H = self._codes(data, self._uniform_codes(data, layer.weights), layer.weights)
             H *= data.dtype.type(unit)
             data = wrap(H)
             unit = data.scale

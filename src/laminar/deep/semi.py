@@ -12,18 +12,19 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from .._engine.data.matrix import Matrix, wrap
 from .._engine.data.svd import truncated_svd
-from .._engine.terms import gram_of
+from .._engine.linalg.blocked import gram
+from .._engine.monitor import Solution
 from .._utils import threads
 from .._utils.callbacks import hooks, with_callbacks
 from .._utils.typing import Data
 from ..graphs import Rank, as_graph
 from ..graphs.smoothing import smoothed_codes
 from .batches import Batches
-from .linear import Deep, Fit
+from .composition import is_narrow, least_change, regress
+from .linear import Deep
 from .rotation import nonnegative_rotation
-from .stacks import is_narrow, least_change, regress
 
-_TURNS = 150  # of the rotation that makes smoothed codes non-negative
+MAX_ROTATIONS = 150  # steps of the rotation that makes smoothed codes non-negative
 
 
 class DeepSemiNMF(Batches):
@@ -167,12 +168,12 @@ class DeepSemiNMF(Batches):
         self._stack = self._stream = self._online = None
         with threads.own_threads(), hooks(self, max(self.max_iter, 1), X, y) as hook:
             data = wrap(X)
-            self._unit(data)  # X out of range is refused before anything is done with it
+            data.unit(2)  # refuses X out of range before anything else
             if self.activation is not None:
                 self._keep_fit(X, self._train_stack(X, data, init, self.activation, None, hook))
             else:
-                self._keep(data, self._solved(X, data, init, hook))
-        self._warn()
+                self._keep(data, *self._solved(X, data, init, hook))
+        self._warn_unconverged()
         return self
 
     def _check_combination(self, init) -> None:
@@ -191,39 +192,41 @@ class DeepSemiNMF(Batches):
         """Whether no graph was asked for by name."""
         return self.graph is None or _is(self.graph, "auto")
 
-    def _solved(self, X, data: Matrix, init, hook) -> Fit:
-        """The fit these parameters ask for, without an activation."""
-        nothing = [None] * len(self._sizes)
+    def _solved(self, X, data: Matrix, init, hook) -> tuple[Solution, np.ndarray | None]:
+        """Return the solution of a fit without an activation and, with a graph, the lengths of the top codes."""
+        without_graphs = [None] * len(self._sizes)
         if self.rule == "published":
-            return self._publish(X, data, nothing, hook)
+            return self._publish(X, data, without_graphs, hook), None
         if self.batch_size is not None:
-            return self._by_batches(X, data, init, hook)
+            return self._by_batches(X, data, init, hook), None
         # One sample has no neighbours.
         plain = self.graph is None or init is not None or (_is(self.graph, "auto") and data.shape[0] == 1)
         if self.objective == "reconstruction" and not plain:
             return self._smooth(data, hook)
         start = self._begin(data, init)
         if self.objective == "coupled":
-            return self._couple(data, *start, nothing, hook)
-        return self._fine_tune(data, *start, hook)
+            return self._couple(data, *start, without_graphs, hook), None
+        return self._fine_tune(data, *start, hook), None
 
-    def _smooth(self, data: Matrix, hook) -> Fit:
-        """The top layer: whitened codes, smoothed over the graph of their directions, turned to be non-negative."""
+    def _smooth(self, data: Matrix, hook) -> tuple[Solution, np.ndarray]:
+        """Whiten the codes of the top layer, smooth them over the graph of their directions, rotate them to be
+        non-negative.
+        """
         rng, k = check_random_state(self.random_state), self._sizes[-1]
         U, s, _ = truncated_svd(data, self._width(k), rng)
         rank = max(1, int((s > max(data.shape) * np.finfo(data.dtype).eps * s[0]).sum()))
         Y = smoothed_codes(U[:, :rank], self._graph(k), self.smoothing)[:, :k]
-        Y = np.pad(Y, ((0, 0), (0, k - Y.shape[1])))  # components beyond the rank of X stay silent
-        turns = min(max(self.max_iter, 1), _TURNS)
-        H, history, converged = nonnegative_rotation(Y, rng, max_iter=turns, callback=hook)
+        Y = np.pad(Y, ((0, 0), (0, k - Y.shape[1])))  # components beyond the rank of X are zero
+        steps = min(max(self.max_iter, 1), MAX_ROTATIONS)
+        H, history, converged = nonnegative_rotation(Y, rng, max_iter=steps, callback=hook)
         H = H.astype(data.dtype)
         codes, before = self._pretrain(data, self._sizes[:-1])
         before.append(regress(H, codes[-1] if codes else data))
-        weights, gram, product = before, gram_of(H), data.T.product(H).T
+        weights, product = before, data.T.product(H).T
         for _ in range(10 if is_narrow(before) else 1):
-            weights = least_change(weights, gram, product)
-        codes, weights, lengths = self._read_out(data, [*codes, H], weights, before)
-        return Fit(codes, weights, history, len(history), converged or not self.max_iter, lengths)
+            weights = least_change(weights, gram(H), product)
+        codes, weights, lengths = self._hidden_codes(data, [*codes, H], weights, before)
+        return self._reached(codes, weights, Solution({}, history, len(history), converged)), lengths
 
     def _graph(self, k: int):
         if _is(self.graph, "auto") or _is(self.graph, "rank"):

@@ -13,13 +13,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._engine.data.matrix import Matrix, wrap
 from .._engine.linalg.small import unit_rows, whitener
+from .._engine.monitor import Solution
 from .._utils import threads
 from .._utils.callbacks import hooks, with_callbacks
 from .._utils.labels import Attribute, read_alphas, read_labels
 from .._utils.typing import Data
 from ..graphs import GraphOperator, Labels
 from ..graphs.operators import SumOperator
-from .linear import Deep, Fit, Graphs
+from .coupled import Graphs
+from .linear import Deep, layer_factors
 from .nonlinear import ScaleFreePenalty
 
 
@@ -147,14 +149,14 @@ class DeepWSF(Deep):
         alphas = read_alphas(self.alphas, len(attributes), "alphas")
         with threads.own_threads(), hooks(self, max(self.max_iter, 1), X, y) as hook:
             data = wrap(X)
-            self._unit(data)  # X out of range is refused before anything is done with it
+            data.unit(2)  # refuses X out of range before anything else
             graphs = self._graphs(X, attributes, alphas)
             self._check_solver(*self._kind(graphs))
             where = self._assign(X, data, attributes, init)
             self._run(X, data, self._penalties(graphs, where), init, hook)
         names = [j if a.name is None else a.name for j, a in enumerate(attributes)]
         self.attribute_layers_ = dict(zip(names, where, strict=True))
-        self._warn()
+        self._warn_unconverged()
         return self
 
     def _check_mode(self) -> None:
@@ -180,11 +182,11 @@ class DeepWSF(Deep):
             penalties = [g and ScaleFreePenalty(*g) for g in graphs]
             fit = self._train_stack(X, data, init, self.activation or "identity", penalties, hook)
             if self.activation is None:
-                # Without an activation this is a stack as any other: its codes are exact.
+                # Without an activation the layers are linear and their codes exact.
                 first, *hidden = fit.stack.weights
-                weights = [first / data.dtype.type(data.scale), *hidden]
-                self._keep(data, Fit(fit.stack.forward(fit.H), weights, [], fit.n_iter, fit.converged))
-                self.objective_history_ = fit.history
+                factors = layer_factors(fit.stack.forward(fit.H), [first / data.dtype.type(data.scale), *hidden])
+                history = list(fit.history / data.unit(2))
+                self._keep(data, Solution(factors, history, fit.n_iter, fit.converged))
             else:
                 self._keep_fit(X, fit)
         elif self.mode == "paper":
@@ -202,8 +204,8 @@ class DeepWSF(Deep):
         if isinstance(self.attribute_layers, str):
             if self.attribute_layers == "in order" or not n:
                 return [min(j, depth - 1) for j in range(n)]
-            self._run(X, data, [None] * depth, init, lambda *news: False)
-            return [self._carrier(attribute) for attribute in attributes]
+            self._run(X, data, [None] * depth, init, lambda *_: False)
+            return [self._best_layer(attribute) for attribute in attributes]
         layers = np.asarray(self.attribute_layers)
         if layers.shape != (n,) or layers.dtype.kind not in "iu" or not ((-depth <= layers) & (layers < depth)).all():
             raise ValueError(
@@ -212,7 +214,7 @@ class DeepWSF(Deep):
             )
         return [int(layer) % depth for layer in layers]
 
-    def _carrier(self, attribute: Attribute) -> int:
+    def _best_layer(self, attribute: Attribute) -> int:
         """The layer on which the nearest labelled neighbour of a labelled sample most often shares its label."""
         known = attribute.known
         hits = []

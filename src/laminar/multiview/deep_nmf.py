@@ -13,22 +13,23 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._base.clusters import embed, readout_basis
-from .._base.factorizer import Layer
+from .._base.coding import Layer
 from .._base.graph_clusters import CLUSTERINGS
 from .._base.views import ViewCoder
 from .._engine.constraints import Free, NonNegative
 from .._engine.data.derived import Normalized, Stacked, isometric
 from .._engine.data.matrix import wrap
 from .._engine.linalg.small import isometry
-from .._engine.solve import Callback
+from .._engine.monitor import Monitor, Solution
+from .._engine.problem import smooth_codes
 from .._utils import threads
 from .._utils.callbacks import CallbackSupportMixin, hooks, with_callbacks
 from .._utils.typing import ViewData
 from .._utils.views import Views
 from ..graphs import Graph
 from . import published as published_views
-from .consensus import Consensus, Task, agree, agree_and_weigh
-from .graphs import named_graph, smooth_codes, view_graphs
+from .consensus import SharedCodes, all_views, consensus, weighted_consensus
+from .graphs import codes_graph, named_graph, view_graphs
 from .layers import View, in_units, view_layers
 from .weights import given_weights
 
@@ -210,13 +211,13 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
         views = self._read(X, observed)
         with threads.own_threads(), hooks(self, self.max_iter, X, y) as hook:
             rng = check_random_state(self.random_state)
-            whole = self._task(views)
-            self._warn_of_silence(whole, views)
-            unit = whole.views.scale**2
+            shared = self._shared_codes(views)
+            self._warn_constant_views(shared, views)
+            unit = shared.views.scale**2
+            monitor = Monitor(self.max_iter, self.tol, lambda i, value, *_: hook(i, value * unit))
             fit = self._publish if self.rule == "published" else self._agree
-            found, stacks = fit(whole, views, y, rng, lambda i, value, *_: hook(i, value * unit))
-            self._keep(whole, found, stacks)
-        self._warn()
+            self._keep(shared, *fit(shared, views, y, rng, monitor))
+        self._warn_unconverged()
         return self
 
     def _check_combination(self) -> None:
@@ -247,8 +248,8 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
     def _centred(self) -> bool:
         return self.normalize and self.rule == "fast"
 
-    def _task(self, views: Views, fitted: dict[object, View] | None = None) -> Task:
-        """The views as they are fitted, or as they were when the model was."""
+    def _shared_codes(self, views: Views, fitted: dict[object, View] | None = None) -> SharedCodes:
+        """Return the views normalised as in this fit, or as when the model was fitted."""
         parts = []
         for name, array, has in zip(views.names, views.arrays, views.observed.T, strict=True):
             if not self.normalize:
@@ -266,12 +267,12 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
                 f"The largest magnitude in X is {stacked.scale:.3g}: its square or its codes are out of range. Divide "
                 "X by a constant, or use normalize=True."
             )
-        return Task(stacked, views.observed, Free() if self._centred else NonNegative())
+        return SharedCodes(stacked, views.observed, Free() if self._centred else NonNegative())
 
-    def _warn_of_silence(self, task: Task, views: Views) -> None:
-        silent = [name for name, part in zip(views.names, task.views.parts, strict=True) if part.sqnorm == 0]
-        if silent and len(views.names) > 1:
-            warnings.warn(f"All samples are alike in views {silent}: they say nothing.", UserWarning, stacklevel=5)
+    def _warn_constant_views(self, shared: SharedCodes, views: Views) -> None:
+        constant = [name for name, part in zip(views.names, shared.views.parts, strict=True) if part.sqnorm == 0]
+        if constant and len(views.names) > 1:
+            warnings.warn(f"All samples are equal in views {constant}: they have no effect.", UserWarning, stacklevel=5)
 
     def _sizes(self, views: Stacked) -> tuple[int, ...]:
         """The sizes of the layers, from the input up."""
@@ -294,25 +295,28 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
 
     # ---- fitting -------------------------------------------------------------------------------------------------
 
-    def _agree(self, whole: Task, views: Views, y, rng, callback: Callback) -> tuple[Consensus, list[list[Layer]]]:
+    def _agree(self, whole: SharedCodes, views: Views, y, rng, monitor: Monitor) -> tuple[Solution, list[list[Layer]]]:
         sizes = self._sizes(whole.views)
         small = Stacked([isometric(part) for part in whole.views.parts], np.ones(len(views.names)))
         seen = small.parts, views.observed, named_graph(self.graph, self.n_clusters, views.observed)
         weights = given_weights(self.weights, *seen, rng)
         shares = np.full(len(views.names), 1 / len(views.names)) if weights is None else weights
-        penalty = smooth_codes(*seen, shares, beta=self.beta, y=y, alpha=self.alpha)
-        k, how = sizes[-1] - int(self._centred), {"max_iter": self.max_iter, "tol": self.tol, "callback": callback}
-        task = replace(whole, views=small, penalty=penalty)
+        operator = codes_graph(*seen, shares, beta=self.beta, y=y, alpha=self.alpha)
+        penalties = [] if operator is None else [smooth_codes(operator, 1.0)]
+        k, shared = sizes[-1] - int(self._centred), replace(whole, views=small, penalties=penalties)
         if weights is None:
-            found = agree_and_weigh(task, k, self.gamma, rng, **how)
+            solution = weighted_consensus(shared, k, self.gamma, rng, monitor)
         else:
-            found = agree(task, k, weights, rng, **how)
-        replace(whole, penalty=penalty).settle(found)
-        bases = [np.ascontiguousarray(found.Z[s].T) for s in whole.views.slices]
-        pairs = zip(whole.views.parts, bases, strict=True)
-        return found, [view_layers(part, basis, sizes[:-1], found.H, rng) for part, basis in pairs]
+            solution = consensus(shared, k, weights, rng, monitor)
+        solution = all_views(replace(whole, penalties=penalties), solution)
+        H, Z = solution.factors["H"], solution.factors["Z"]
+        pairs = zip(whole.views.parts, whole.views.slices, strict=True)
+        layers = [view_layers(part, np.ascontiguousarray(Z[s].T), sizes[:-1], H, rng) for part, s in pairs]
+        return solution, layers
 
-    def _publish(self, whole: Task, views: Views, y, rng, callback: Callback) -> tuple[Consensus, list[list[Layer]]]:
+    def _publish(
+        self, whole: SharedCodes, views: Views, y, rng, monitor: Monitor
+    ) -> tuple[Solution, list[list[Layer]]]:
         if not views.observed.all():
             raise ValueError('rule="published" needs every sample in every view: use rule="fast".')
         graphs: list = [None] * len(views.names)
@@ -326,30 +330,29 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
             rng,
             gamma=self.gamma,
             beta=self.beta,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            callback=callback,
+            monitor=monitor,
         )
 
-    def _keep(self, task: Task, found: Consensus, stacks: list[list[Layer]]) -> None:
+    def _keep(self, shared: SharedCodes, solution: Solution, view_layers: list[list[Layer]]) -> None:
         """Set the fitted attributes."""
-        self.weights_, self.views_ = found.weights, {}
-        for name, power, part, layers in zip(self.view_names_, found.powers, task.views.parts, stacks, strict=True):
+        H, Z, powers = (solution.factors[name] for name in ("H", "Z", "powers"))
+        self.weights_, self.views_ = solution.factors["weights"], {}
+        for name, power, part, layers in zip(self.view_names_, powers, shared.views.parts, view_layers, strict=True):
             mean, size = (part.mean, part.size) if self.normalize else (np.zeros(part.shape[1], part.dtype), 1.0)
             self.views_[name] = View(float(power), in_units(layers, size), mean, size)
         views = self.views_.values()
         self.components_ = np.hstack([view.layers[-1].components for view in views])
         self.mean_ = np.concatenate([view.mean for view in views])
-        self.layers_ = [Layer(self.components_, self.components_, found.H)]
-        self.objective_history_ = np.array(found.history) * task.views.scale**2
-        self.n_iter_, self.converged_, self._n_features_out = found.n_iter, found.converged, found.H.shape[1]
-        weighted = found.Z * task.roots(found.powers, found.Z.dtype)
-        self._basis = readout_basis(found.H, weighted, *task.spread(found.powers), self.n_clusters or found.H.shape[1])
-        self.clusters_ = CLUSTERINGS[self.clustering](found.H, self.random_state, self._basis, self.graph)
-        self.embedding_ = self._look(found.H, "whitened")
-        if len(views) > 1 and self._moving and found.weights.max() > 0.9:
+        self.layers_ = [Layer(self.components_, self.components_, H)]
+        self.objective_history_ = np.array(solution.history) * shared.views.scale**2
+        self.n_iter_, self.converged_, self._n_features_out = solution.n_iter, solution.converged, H.shape[1]
+        weighted = Z * shared.roots(powers, Z.dtype)
+        self._basis = readout_basis(H, weighted, *shared.spread(powers), self.n_clusters or H.shape[1])
+        self.clusters_ = CLUSTERINGS[self.clustering](H, self.random_state, self._basis, self.graph)
+        self.embedding_ = self._look(H, "whitened")
+        if len(views) > 1 and self._moving and self.weights_.max() > 0.9:
             warnings.warn(
-                f"view {self.view_names_[int(found.weights.argmax())]!r} has {found.weights.max():.3f} of the weight: "
+                f"view {self.view_names_[int(self.weights_.argmax())]!r} has {self.weights_.max():.3f} of the weight: "
                 "weights by residuals favour views that are easy to fit. weights='agreement' does not.",
                 UserWarning,
                 stacklevel=5,
@@ -370,19 +373,19 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
 
     def _coded(self, views: Views) -> np.ndarray:
         """Codes of samples."""
-        task, *known = self._known(views)
-        return task.code(*known)
+        shared, *known = self._known(views)
+        return shared.code(*known)
 
     def _explained(self, views: Views) -> float:
         """The share of samples their codes explain."""
-        task, *known = self._known(views)
-        return task.explained(*known)
+        shared, *known = self._known(views)
+        return shared.explained(*known)
 
-    def _known(self, views: Views) -> tuple[Task, np.ndarray, np.ndarray]:
-        """Samples as they were in the fit, the weights of the views and their components."""
-        task = self._task(views, self.views_)
+    def _known(self, views: Views) -> tuple[SharedCodes, np.ndarray, np.ndarray]:
+        """Return samples normalised as in the fit, the weights of the views and their components."""
+        shared = self._shared_codes(views, self.views_)
         weights = np.array([view.weight for view in self.views_.values()])
-        return task, weights, self._weighted().astype(task.views.dtype)
+        return shared, weights, self._weighted().astype(shared.views.dtype)
 
     def inverse_transform(self, H: ArrayLike) -> np.ndarray:
         """Map codes back to the views.

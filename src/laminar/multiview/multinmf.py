@@ -11,17 +11,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._base.clusters import Clusters, reader
-from .._base.factorizer import Layer
+from .._base.coding import Layer
 from .._base.views import ViewCoder
 from .._engine.data.matrix import smallest, wrap
-from .._engine.solve import Callback
+from .._engine.monitor import Monitor
 from .._engine.starts import STARTS
 from .._utils import threads
 from .._utils.callbacks import CallbackSupportMixin, hooks, with_callbacks
 from .._utils.typing import ViewData
 from .._utils.views import Views
 from .joint_codes import joint_codes
-from .multinmf_problem import RULES, ViewFactors, chain, consensus, objective
+from .multinmf_problem import RULES, ViewFactors, chained_start, consensus, objective
 
 
 class MultiNMF(CallbackSupportMixin, ViewCoder):
@@ -158,9 +158,9 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
         lam = self._weights(len(read.names))
         with threads.own_threads(), hooks(self, self.max_iter, X, y) as hook:
             views = self._start(read)
-            self._run(views, lam, hook)
+            self._run(views, lam, Monitor(self.max_iter, self.tol, hook, n_small=1))
             self._keep(views, lam, read)
-        self._warn()
+        self._warn_unconverged()
         return self
 
     def _check_data(self, views: Views) -> None:
@@ -195,7 +195,7 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
             views.append(ViewFactors(data, H, Z))
             views[-1].normalize()
         if self.init == "chained":
-            chain(views, rule, max_iter=self.max_inner_iter, tol=self.tol)
+            chained_start(views, rule, max_iter=self.max_inner_iter, tol=self.tol)
         return views
 
     def _given_start(self, read: Views) -> list[ViewFactors]:
@@ -216,23 +216,20 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
             views[-1].normalize()
         return views
 
-    def _run(self, views: list[ViewFactors], lam: np.ndarray, callback: Callback) -> None:
-        """Rounds over the views, each followed by the consensus."""
-        rule, history = RULES[self.rule], []
-        close = self.tol * sum(view.data.sqnorm / view.total**2 for view in views)  # perfect, for all we ask
-        mean, self.converged_ = consensus(views, lam), False
-        for turn in range(self.max_iter):
+    def _run(self, views: list[ViewFactors], lam: np.ndarray, monitor: Monitor) -> None:
+        """Alternate over the views and the consensus."""
+        rule = RULES[self.rule]
+        # An objective below this part of the data is a perfect fit at the given precision.
+        monitor.floor = self.tol * sum(view.data.sqnorm / view.total**2 for view in views)
+        mean = consensus(views, lam)
+        while monitor.running:
             for view, weight in zip(views, lam, strict=True):
                 target = mean * mean.dtype.type(view.total)
                 view.fit(rule, target, float(weight), max_iter=self.max_inner_iter, tol=self.tol)
             mean = consensus(views, lam)
-            history.append(objective(views, lam, mean))
-            if callback(turn + 1, history[-1]):
-                break
-            if self.tol > 0 and turn and history[-2] - history[-1] <= self.tol * max(history[-1], close):
-                self.converged_ = True
-                break
-        self.objective_history_, self.n_iter_ = np.array(history), len(history)
+            monitor.step(objective(views, lam, mean))
+        self.objective_history_, self.n_iter_ = np.array(monitor.history), monitor.n_iter
+        self.converged_ = monitor.converged
 
     def _keep(self, views: list[ViewFactors], lam: np.ndarray, read: Views) -> None:
         """Set the fitted attributes."""

@@ -9,12 +9,11 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.factorizer import NonNegativeData
+from .._base.factorizer import Factorization, NonNegativeData
 from .._base.penalized import Penalized
-from .._engine.data.matrix import Matrix
-from .._engine.penalties import Sparing
-from .._engine.problem import Problem
-from .._utils import threads
+from .._engine.data.matrix import Rows, wrap
+from .._engine.linalg.blocked import cross
+from .._engine.problem import Factors, sparse_codes
 from .._utils.labels import Attribute, read_attribute
 from .._utils.typing import Data
 
@@ -139,23 +138,29 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         owners = np.arange(len(self.classes_)) == self.component_classes_[:, None]
         return self.classes_[(self._transform(X) @ owners).argmax(1)]
 
-    @property
-    def _width(self) -> int:
-        return len(self.component_classes_)
-
-    def _penalty(self, X, data: Matrix, y, groups) -> Sparing | None:
-        attribute = read_attribute(y, data.shape[0])
+    def _problem(self, X, y, groups) -> Factorization:
+        data, attribute = wrap(X), read_attribute(y, X.shape[0])
         owner = self._owners(attribute, y is None)
         self.classes_, self.component_classes_ = attribute.classes, owner
         if self.alpha == 0 or len(attribute.classes) < 2:
-            return None
-        # A row for each class and, found by the code -1, one of zeros for samples of unknown class.
-        table = (owner >= 0) & (owner != np.arange(len(attribute.classes) + 1)[:, None])
-        table[-1] = False
-        table, codes = table.astype(data.dtype), attribute.codes
-        # Of the squared error the engine minimises half. Components of a divergence sum to one instead.
+            return self._factorization(data, [], n_components=len(owner))
+        mask = _mask(attribute, owner, data.dtype)
+        # The engine minimises half of the squared error. Components of a divergence sum to one instead.
         weight = self._weight(self.alpha if self.loss == "kl" else self.alpha / 2, data)
-        return Sparing(lambda b: table[codes[b]], weight, self._invariant and self.loss == "frobenius")
+        penalty = sparse_codes(mask, weight, invariant=self._invariant and self.loss == "frobenius")
+        return self._factorization(data, [penalty], n_components=len(owner))
+
+    def _start(self, problem: Factorization, X) -> Factors:
+        factors = super()._start(problem, X)
+        if not problem.penalised or not isinstance(self.init, str):
+            return factors
+        # The components of a named start are assigned to the classes at the least penalty, whatever the classes' names.
+        cost = _class_costs(problem.addends[1]("H", factors).mask, factors)
+        _, order = linear_sum_assignment(cost)
+        # The components of one class cost the same: they keep their order, which rounding would decide otherwise.
+        place = np.where(self.component_classes_ < 0, len(order), self.component_classes_)
+        order = order[np.lexsort((order, place))]
+        return {name: np.ascontiguousarray(F[:, order]) for name, F in factors.items()}
 
     def _owners(self, attribute: Attribute, blank: bool) -> np.ndarray:
         """Class of each component, -1 for none."""
@@ -176,20 +181,22 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
             )
         return np.concatenate([owned, np.full(k - len(owned), -1)])
 
-    def _settled(self, factors: dict[str, np.ndarray], problem: Problem) -> dict[str, np.ndarray]:
-        factors = super()._settled(factors, problem)
-        if problem.penalty is None or not isinstance(self.init, str):
-            return factors
-        # A start knows nothing of classes: its components go where they cost least, whatever the classes are called.
-        H, mask = factors["H"], problem.penalty.mask
-        price = sum(threads.each(lambda b: mask(b).T @ H[b], threads.blocks(len(H), 4096))) * factors["Z"].sum(0)
-        _, order = linear_sum_assignment(price)
-        # The places of a class cost the same: there they keep their order, or rounding would choose it.
-        place = np.where(self.component_classes_ < 0, len(order), self.component_classes_)
-        order = order[np.lexsort((order, place))]
-        return {name: np.ascontiguousarray(F[:, order]) for name, F in factors.items()}
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = self.n_components is None
         return tags
+
+
+def _class_costs(mask: Rows, factors: Factors) -> np.ndarray:
+    """Penalty of every component (columns) in the place of every other one (rows)."""
+    H = factors["H"]
+    return cross(mask(slice(0, len(H))), H, 4096) * factors["Z"].sum(0)
+
+
+def _mask(attribute: Attribute, owner: np.ndarray, dtype: np.dtype) -> Rows:
+    """M by rows: 1 where the class of a sample is known and the component belongs to another class."""
+    # A row for each class and, for the code -1, one of zeros for samples of unknown class.
+    table = (owner >= 0) & (owner != np.arange(len(attribute.classes) + 1)[:, None])
+    table[-1] = False
+    table, codes = table.astype(dtype), attribute.codes
+    return lambda b: table[codes[b]]

@@ -12,14 +12,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.factorizer import Factorizer
-from .._base.samples import Samples
-from .._engine import updates
+from .._base.factorizer import Factorization, Factorizer
+from .._base.rules import Published, Rule
 from .._engine.constraints import NonNegative
-from .._engine.data.matrix import Matrix
-from .._engine.problem import Problem
+from .._engine.data.matrix import wrap
+from .._engine.linalg.small import safe_divide
+from .._engine.monitor import Solution
+from .._engine.problem import Factors
 from .._engine.starts import STARTS
-from .concept_terms import Mixtures, SplitMixtures, descend
+from .._engine.updates import Update, hals, multiplicative
+from .concept_problem import ConceptProblem, SplitConceptProblem, tiled_descent
 from .embedding import Embedding, check_size
 
 
@@ -114,7 +116,9 @@ class ConceptFactorization(Factorizer):
         "coef0": [Interval(Real, None, None, closed="neither")],
         "init": [StrOptions({"auto", "random", "kmeans"}), tuple, list],
     }
-    _constraints: dict = {"H": NonNegative(), "A": NonNegative()}
+    _constraints = {"H": NonNegative(), "A": NonNegative()}
+    _fast = Rule(init="kmeans", order=("H", "A"))
+    _published = Published(init="kmeans", order=("H", "A"))
     solver = "auto"
 
     def __init__(
@@ -149,39 +153,40 @@ class ConceptFactorization(Factorizer):
         self._embedding = Embedding(self.kernel, {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0})
         return self._embedding.fit(X)
 
-    def _chain(self, data: Matrix) -> Mixtures:
+    def _problem(self, X, y, groups) -> Factorization:
+        data = wrap(X)
+        problem = ConceptProblem(**vars(self._factorization(data, [])))
         if self.rule == "fast" or data.nonnegative:
-            return Mixtures(data)
+            return problem
         check_size(data.shape[0], 'rule="published" on X with negative entries')
-        return SplitMixtures(data)
+        return SplitConceptProblem(**vars(problem))
 
-    def _updates(self, problem: Problem) -> dict[str, updates.Update]:
-        if self.rule == "fast":
-            return {"H": updates.hals, "A": descend}
-        chain = problem.chain
-        eta = self.eta or (0.5 if isinstance(chain, SplitMixtures) and chain.split[1].any() else 1.0)
-        return dict.fromkeys(problem.order, partial(updates.multiplicative, eta=eta))
-
-    def _start(self, samples: Samples, problem: Problem) -> dict[str, np.ndarray]:
-        """Codes, and weights that average the samples by them."""
-        data, k = samples.data, self._width
+    def _start(self, problem: Factorization, X) -> Factors:
+        """Return codes, and weights that average the samples by them."""
+        data, k = problem.data, problem.n_components
         if isinstance(self.init, str):
-            name = "kmeans" if self.init == "auto" else self.init
+            name = self._rule.init if self.init == "auto" else self.init
             H = STARTS[name](data, k, check_random_state(self.random_state))[0]
             A = H / H.sum(0)
         else:
             if len(self.init) != 2:
                 raise ValueError(f"init must hold two arrays (H, A), got {len(self.init)}.")
-            H, A = (self._check_factor(name, F, (data.shape[0], k)) for name, F in zip("HA", self.init, strict=True))
-        as_factor = partial(np.array, dtype=data.dtype, order="C", copy=True)
-        return {"H": as_factor(H), "A": as_factor(A)}
+            pairs = zip("HA", self.init, strict=True)
+            H, A = (self._check_factor(name, F, (data.shape[0], k), NonNegative()) for name, F in pairs)
+        return {name: np.array(F, dtype=data.dtype, order="C") for name, F in (("H", H), ("A", A))}
 
-    def _pair(self, factors: dict[str, np.ndarray], data: Matrix) -> dict[str, np.ndarray]:
-        A = factors["A"]
+    def _updates(self, problem: Factorization) -> dict[str, Update]:
+        if self.rule == "fast":
+            return {"H": hals, "A": tiled_descent}
+        eta = self.eta or problem.published_eta
+        return dict.fromkeys(problem.constraints, partial(multiplicative, eta=eta))
+
+    def _attributes(self, solution: Solution, problem: Factorization, X) -> None:
+        A, data = solution.factors["A"], problem.data
         Z = data.T.product(A)
-        length = self._norms(Z)
-        self.concepts_ = np.divide(A, length, out=np.zeros_like(A), where=length > 0) / data.dtype.type(data.scale)
-        return {"H": factors["H"], "Z": Z}
+        self.concepts_ = safe_divide(A, self._norms(Z)) / data.dtype.type(data.scale)
+        solution.factors["Z"] = Z
+        super()._attributes(solution, problem, X)
 
     # ---- what a kernel cannot give -------------------------------------------------------------------------------
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import StrOptions
 
-from .._base.factorizer import Factorizer, NonNegativeData
-from .._base.samples import Joined, Samples
+from .._base.factorizer import Factorization, Factorizer, NonNegativeData
+from .._engine.data.matrix import Matrix, wrap
+from .._engine.monitor import Solution
+from .._engine.problem import FITS, Factors, loss_value
 from .._utils.callbacks import with_callbacks
 from .._utils.labels import read_attribute
 from .._utils.typing import Data
@@ -126,8 +130,95 @@ class ConstrainedNMF(NonNegativeData, Factorizer):
         """
         return self.fit(X, y).transform(X)
 
-    def _samples(self, X, y) -> Samples:
+    def _problem(self, X, y, groups) -> Factorization:
         attribute = read_attribute(y, X.shape[0])
         if attribute.class_sizes.max(initial=0) < 2:
-            return Samples(X)
-        return Joined(X, attribute.codes, self.loss)
+            return super()._problem(X, y, groups)
+        shared = SharedRows(X, attribute.codes, self.loss)
+        problem = self._factorization(shared.data, [], offset=shared.offset)
+        return JoinedFactorization(**vars(problem), shared=shared)
+
+    def _start(self, problem: Factorization, X) -> Factors:
+        factors = super()._start(problem, X)
+        if isinstance(problem, JoinedFactorization) and not isinstance(self.init, str):
+            return {**factors, "H": problem.shared.join(factors["H"])}
+        return factors
+
+    def _attributes(self, solution: Solution, problem: Factorization, X) -> None:
+        if not isinstance(problem, JoinedFactorization):
+            return super()._attributes(solution, problem, X)
+        H, Z = self._canonical(solution, problem)
+        self._set_layer(problem.shared.whole, problem.shared.expand(H), Z)
+        return None
+
+
+class SharedRows:
+    """One row for all samples of a class, and one for each sample of unknown class.
+
+    If the n_c samples of a class share their codes, the fit depends on them through their sum s_c alone. Up to a
+    constant the squared error is that of the row ``s_c / sqrt(n_c)``, with codes ``sqrt(n_c) h``; the Kullback-Leibler
+    divergence that of the row ``s_c``, with codes ``n_c h`` (docs/methods.md 4.13).
+
+    Parameters
+    ----------
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        The data, as validated.
+    codes : ndarray of shape (n_samples,)
+        Class of each sample, -1 where it is unknown.
+    loss : {"frobenius", "kl"}
+        The loss the rows are made for.
+
+    Attributes
+    ----------
+    data, whole : Matrix
+        The joined rows, and X.
+    """
+
+    def __init__(self, X, codes: np.ndarray, loss: str):
+        self.loss, self.whole = loss, wrap(X)
+        # A class takes the place of its first sample.
+        first = np.arange(len(codes))
+        _, where, code = np.unique(codes, return_index=True, return_inverse=True)
+        first[codes >= 0] = where[code][codes >= 0]
+        _, self.row, size = np.unique(first, return_inverse=True, return_counts=True)
+        self.weight = (size if loss == "kl" else np.sqrt(size)).astype(X.dtype)
+        entries = (self.weight / size.astype(X.dtype))[self.row]
+        self.sums = sp.csr_array((entries, self.row, np.arange(len(codes) + 1)), (len(codes), len(size))).T
+        self.data = wrap(self._joined(X))
+
+    def _joined(self, X):
+        with np.errstate(over="ignore"):
+            rows = self.sums @ X
+        if not np.isfinite(rows.data if sp.issparse(rows) else rows).all():
+            raise ValueError(
+                f"The largest magnitude in X is {self.whole.scale:.3g}: the sum of a class is out of range. "
+                "Divide X by a constant."
+            )
+        return rows
+
+    def join(self, H: np.ndarray) -> np.ndarray:
+        """Return codes of the rows, from codes of the samples: their mean, where these differ inside a class."""
+        return self.sums @ H
+
+    def expand(self, H: np.ndarray) -> np.ndarray:
+        """Return codes of the samples in the unit scale of X, from codes of the rows in that of ``data``."""
+        ratio = H.dtype.type(self.data.scale / self.whole.scale)
+        return (H / self.weight[:, None] * ratio)[self.row]
+
+    @property
+    def offset(self) -> float:
+        """What no shared codes can fit: the difference of the two objectives, here for one constant component."""
+        p = self.whole.shape[1]
+        Z = np.full((p, 1), 1 / p, self.data.dtype)
+        H = self.data.product(np.ones_like(Z))
+        return max(self._value(self.whole, self.expand(H), Z) - self._value(self.data, H, Z), 0.0)
+
+    def _value(self, data: Matrix, H: np.ndarray, Z: np.ndarray) -> float:
+        return loss_value(data, self.loss, H, Z) * data.unit(FITS[self.loss].degree)
+
+
+@dataclass(frozen=True)
+class JoinedFactorization(Factorization):
+    """The factorisation of the joined rows."""
+
+    shared: SharedRows | None = None

@@ -7,10 +7,12 @@ from numbers import Real
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from .._base.factorizer import NonNegativeData
+from .._base.factorizer import Factorization, NonNegativeData
 from .._base.penalized import Penalized
-from .._engine.data.matrix import Matrix, Rows
-from .._engine.penalties import Penalty, Smooth
+from .._base.rules import Published
+from .._engine.data.matrix import wrap
+from .._engine.problem import smooth_codes
+from .._engine.terms.penalties import LaplacianRows
 from .._utils.labels import Attribute, read_attribute
 from ..graphs.operators import ClassOperator
 
@@ -99,27 +101,26 @@ class DiscriminantNMF(NonNegativeData, Penalized):
     ):
         self._store(locals())
 
-    def _auto_init(self, data: Matrix, penalty: Penalty | None) -> str:
-        return "nndsvd" if self.rule == "published" else super()._auto_init(data, penalty)
+    _published = Published(init="nndsvd")
 
-    def _penalty(self, X, data: Matrix, y, groups) -> Smooth | None:
+    def _problem(self, X, y, groups) -> Factorization:
         if self.between > 0 and not self._invariant:
             raise ValueError(
                 f'between={self.between} has no minimum with scale="none" or rule="published": larger codes and '
                 'smaller components lower the objective without end. Use scale="invariant", or between=0.'
             )
-        attribute = read_attribute(y, data.shape[0])
+        data, attribute = wrap(X), read_attribute(y, X.shape[0])
         repels = self.between > 0 and len(attribute.classes) > 1
         if not repels and (self.within == 0 or attribute.class_sizes.max(initial=0) < 2):
-            return None
+            return self._factorization(data, [])
         operator = Scatter(attribute, self.within, self.between, self_loops=self.rule == "published")
-        return Smooth(operator, self._weight(1.0, data), self._invariant)
+        return self._factorization(data, [smooth_codes(operator, self._weight(1.0, data), invariant=self._invariant)])
 
 
 class Scatter:
     """``within (I - P) - between (P - M)`` over the labelled samples: P takes the mean of a class, M that of all.
 
-    An operator as `penalties.Smooth` takes it; with ``between > 0`` it is indefinite.
+    A `SymmetricOperator`; with ``between > 0`` it is indefinite.
 
     Parameters
     ----------
@@ -128,42 +129,39 @@ class Scatter:
     within, between : float
         The weights.
     self_loops : bool, default=False
-        Whether a sample pulls at itself, as in the published rule: it slows multiplicative updates, nothing else.
+        Whether a sample is linked to itself, as in the published rule: it slows multiplicative updates, nothing else.
     """
 
     def __init__(self, attribute: Attribute, within: float, between: float, self_loops: bool = False):
         self.within, self.between = within, between
         self.codes, self.known, self.sizes = attribute.codes, attribute.known, attribute.class_sizes
         self.classes, self.self_loops = ClassOperator(attribute, normalize="class"), self_loops
-        # Neither part of the second operator rises above zero.
-        self.stiffness = within * self.classes.stiffness
+        # The second operator, with its minus sign, is negative semi-definite.
+        self.row_curvature = within * self.classes.row_curvature
 
-    def parts(self, H: np.ndarray) -> tuple[Rows, Rows, Rows]:
-        """As those of `graphs.GraphOperator`."""
-        pushed, pulled, left = self._within(H)
+    def rows(self, H: np.ndarray) -> LaplacianRows:
+        """Return ``L H``, split, as functions of a slice of rows."""
+        plus, minus, remainder = self._within(H)
         if not self.between:
-            return pushed, pulled, left
+            return LaplacianRows(plus, minus, remainder)
         means, mean = self._means(H)
-        repelled = (self.between * means).astype(H.dtype)
-        held = (self.between * mean).astype(H.dtype)
-        return (
-            lambda b: pushed(b) + held * self.known[b, None],
-            lambda b: pulled(b) + repelled[self.codes[b]],
-            lambda b: left(b) + repelled[self.codes[b]] - held * self.known[b, None],
+        class_means, overall = (self.between * means).astype(H.dtype), (self.between * mean).astype(H.dtype)
+        return LaplacianRows(
+            lambda b: plus(b) + overall * self.known[b, None],
+            lambda b: minus(b) + class_means[self.codes[b]],
+            lambda b: remainder(b) + class_means[self.codes[b]] - overall * self.known[b, None],
         )
 
-    def _within(self, H: np.ndarray) -> tuple[Rows, Rows, Rows]:
-        up, down, lean = self.classes.parts(H)
+    def _within(self, H: np.ndarray) -> LaplacianRows:
+        plus, minus, remainder = self.classes.rows(H)
         within, own = H.dtype.type(self.within), self.classes.self_loops.astype(H.dtype)[:, None]
         if self.self_loops:
-            return (
-                lambda b: within * (up(b) + own[b] * H[b]),
-                lambda b: within * (down(b) + own[b] * H[b]),
-                lambda b: within * lean(b),
+            return LaplacianRows(
+                lambda b: within * (plus(b) + own[b] * H[b]),
+                lambda b: within * (minus(b) + own[b] * H[b]),
+                lambda b: within * remainder(b),
             )
-        if within == 1:  # the default costs nothing
-            return up, down, lean
-        return lambda b: within * up(b), lambda b: within * down(b), lambda b: within * lean(b)
+        return LaplacianRows(lambda b: within * plus(b), lambda b: within * minus(b), lambda b: within * remainder(b))
 
     def quad_columns(self, H: np.ndarray) -> np.ndarray:
         """``within S_w(h) - between S_b(h)`` of every column h."""

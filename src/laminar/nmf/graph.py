@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._base.factorizer import NonNegativeData
+from .._base.factorizer import Factorization, NonNegativeData
 from .._base.penalized import Penalized
-from .._engine import updates
-from .._engine.constraints import Free, NonNegative
-from .._engine.data.matrix import Matrix
-from .._engine.penalties import Entropic, Penalty, Smooth
-from .._engine.problem import Problem
+from .._base.rules import Published, Rule
+from .._engine.constraints import Constraint, Free, NonNegative
+from .._engine.data.matrix import collect, wrap
+from .._engine.objective import Objective
+from .._engine.problem import Factors
+from .._engine.terms import Constant, Majoriser, SplitRows, Term
+from .._engine.updates import Update, hals_or_exact
+from .._utils import threads
 from .._utils.labels import read_alphas, read_labels
 from ..graphs import KNN, Graph, GraphOperator, LabelledKNN, Labels, as_graph
-from ..graphs.operators import SumOperator
 
 _GRAPH = [StrOptions({"knn", "labels", "chain"}), Graph, "sparse matrix", np.ndarray]
 _ALPHA = Interval(Real, 0, None, closed="left")
@@ -85,7 +88,7 @@ class GNMF(NonNegativeData, Penalized):
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "alpha": [_ALPHA],
     }
-    _published_unit = True
+    _published = Published(unit_components=True)
 
     def __init__(
         self,
@@ -109,22 +112,88 @@ class GNMF(NonNegativeData, Penalized):
     ):
         self._store(locals())
 
-    def _penalty(self, X, data: Matrix, y, groups) -> Smooth | Entropic | None:
+    def _problem(self, X, y, groups) -> Factorization:
+        data, operator = wrap(X), self._operator(X, y, groups)
+        if operator is None:
+            return self._factorization(data, [])
+        if self.rule == "published" and self.loss == "kl" and operator.degree.any():
+            return self._factorization(data, [EntropicPenalty(operator, self._weight(self.alpha, data)).addend])
+        return self._factorization(data, self._smooth(operator, self.alpha, data))
+
+    def _operator(self, X, y, groups) -> GraphOperator | None:
+        """Return the graph of the samples; None with alpha = 0."""
         if self.alpha == 0:
             return None
-        graph = as_graph(self.graph)
         if isinstance(self.graph, str) and self.graph == "knn":
-            graph = (KNN if y is None else LabelledKNN)(self.n_neighbors)
-        operator = graph.build(X, y, groups)
-        if self.rule == "published" and self.loss == "kl" and operator.degree.any():
-            return Entropic(operator, self._weight(self.alpha, data))
-        return self._smooth(operator, self.alpha, data)
+            return (KNN if y is None else LabelledKNN)(self.n_neighbors).build(X, y, groups)
+        return as_graph(self.graph).build(X, y, groups)
 
-    def _updates(self, problem: Problem) -> dict[str, updates.Update]:
-        rules = super()._updates(problem)
-        if isinstance(problem.penalty, Entropic):
-            rules["H"] = partial(updates.diffuse, penalty=problem.penalty)
-        return rules
+    def _updates(self, problem: Factorization) -> dict[str, Update]:
+        updates = super()._updates(problem)
+        if self.rule == "published" and self.loss == "kl" and problem.penalised:
+            updates["H"] = diffusion
+        return updates
+
+
+@dataclass(frozen=True)
+class EntropicPenalty:
+    """``weight sum_a h_a^T L log h_a``, the penalty of Cai et al. with a divergence; `diffusion` is their update.
+
+    Their update is stationary where ``weight (d - (W H) / H)`` balances the gradient of the divergence, which is not
+    quite the gradient of the value: `majoriser` has that slope and is no bound.
+    """
+
+    operator: GraphOperator
+    weight: float
+
+    exact = False
+
+    def addend(self, name: str, F: Factors) -> Term:
+        """Return the penalty as a function of a factor."""
+        return self if name == "H" else Constant(self.value(F["H"]))
+
+    def value(self, H: np.ndarray) -> float:
+        """Return the penalty at H."""
+        logs = np.log(np.maximum(H, np.finfo(H.dtype).tiny), dtype=np.float64)
+        return self.weight * float(np.vdot(logs, self.operator.laplacian(H.astype(np.float64))))
+
+    def majoriser(self, H: np.ndarray) -> Majoriser:
+        """Return the slope in which the update is stationary."""
+        split = self.split_gradient(H)
+
+        def B(b: slice) -> np.ndarray:
+            plus, minus = split(b)
+            return minus - plus
+
+        return Majoriser(B)
+
+    def split_gradient(self, H: np.ndarray) -> SplitRows:
+        """``weight d`` and ``weight (W H) / H``."""
+        neighbours, tiny = self.operator.rows(H).minus, np.finfo(H.dtype).tiny
+        degree, weight = self.operator.degree.astype(H.dtype), H.dtype.type(self.weight)
+        return lambda b: (weight * degree[b, None], weight * (neighbours(b) / np.maximum(H[b], tiny)))
+
+
+def diffusion(H: np.ndarray, objective: Objective, constraint: Constraint) -> np.ndarray:
+    """Cai et al.'s update for a divergence over a graph: Lee and Seung's, diffused over the edges.
+
+    Column a solves ``(s_a I + weight L) h = h_a * ratio_a`` by conjugate gradients, the solution is non-negative; no
+    n x n matrix is formed.
+    """
+    fit, penalty = objective.terms
+    operator, weight, sums = penalty.operator, penalty.weight, fit.sums.astype(np.float64)
+    split = fit.split_gradient(H)
+    (blocks,) = fit.groups
+    mass = collect(lambda b: H[b] * split(b)[1], blocks, H.shape, np.float64)
+
+    def component(a: int) -> np.ndarray:
+        diagonal = np.maximum(sums[a] + weight * operator.degree, np.finfo(np.float64).tiny)
+        system = LinearOperator(2 * diagonal.shape, lambda h: sums[a] * h + weight * operator.laplacian(h))
+        scaled = LinearOperator(2 * diagonal.shape, lambda h: h / diagonal)
+        return cg(system, mass[:, a], H[:, a].astype(np.float64), rtol=1e-12, maxiter=1000, M=scaled)[0]
+
+    codes = threads.each(component, range(H.shape[1]))
+    return np.maximum(np.stack(codes, axis=1), 0).astype(H.dtype)
 
 
 class WSF(Penalized):
@@ -187,9 +256,9 @@ class WSF(Penalized):
         "weight": [StrOptions({"binary", "rbf", "dot"})],
         "graph": _GRAPH,
     }
-    _constraints: dict = {"H": NonNegative(), "Z": Free()}
-    _published_eta = 0.5
-    _published_components_first = True
+    _constraints = {"H": NonNegative(), "Z": Free()}
+    _fast = Rule(init="lp", solvers={"auto": hals_or_exact, "hals": hals_or_exact})
+    _published = Published(init="random", order=("Z", "H"), eta=0.5)
 
     def __init__(
         self,
@@ -212,21 +281,21 @@ class WSF(Penalized):
     ):
         self._store(locals())
 
-    def _auto_init(self, data: Matrix, penalty: Penalty | None) -> str:
-        if self.rule == "published":
-            return "random"
-        # For data of mixed sign the optimum of the fit alone has components that all but cancel, and codes that differ
-        # in size and little else: from there no weight brings them to terms with the labels.
-        return "svd" if penalty is not None and not data.nonnegative else "lp"
+    def _problem(self, X, y, groups) -> Factorization:
+        data = wrap(X)
+        graphs = [(alpha, graph) for alpha, graph in self._graphs(X, y, groups) if graph.degree.any()]
+        return self._factorization(data, [term for alpha, graph in graphs for term in self._smooth(graph, alpha, data)])
 
-    def _penalty(self, X, data: Matrix, y, groups) -> Smooth | None:
-        graphs = [(alpha, graph) for alpha, graph in self._graphs(X, y, groups) if alpha > 0 and graph.degree.any()]
-        if len(graphs) > 1:
-            graphs = [(1.0, SumOperator(graphs))]
-        return self._smooth(graphs[0][1], graphs[0][0], data) if graphs else None
+    def _start(self, problem: Factorization, X) -> Factors:
+        # For data of mixed sign the optimum of the fit alone has components that almost cancel, and codes that differ
+        # in size and little else: from there no weight makes them agree with the labels.
+        mixed = problem.penalised and not problem.data.nonnegative
+        if mixed and isinstance(self.init, str) and self.init == "auto" and self._rule is self._fast:
+            return self._named_start("svd", problem)
+        return super()._start(problem, X)
 
     def _graphs(self, X, y, groups) -> list[tuple[float, GraphOperator]]:
-        """The graph of each attribute, or the one asked for, and its weight."""
+        """Return the graph of each attribute, or the given one, with its weight."""
         if not (isinstance(self.graph, str) and self.graph == "labels"):
             (alpha,) = read_alphas(self.alpha, 1)
             return [(alpha, as_graph(self.graph).build(X, y, groups))]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from .._base.factorizer import Factorizer
+from .._base.rules import Published, Rule
 from .._engine.constraints import Free, NonNegative
-from .._engine.data.matrix import Matrix
-from .._engine.penalties import Penalty
+from .._engine.updates import hals_or_exact
 
 
 class SemiNMF(Factorizer):
@@ -80,9 +80,6 @@ class SemiNMF(Factorizer):
     True
     """
 
-    _constraints: dict = {"H": NonNegative(), "Z": Free()}
-    _published_eta = 0.5
-    _published_components_first = True
-
-    def _auto_init(self, data: Matrix, penalty: Penalty | None) -> str:
-        return "kmeans" if self.rule == "published" else "lp"
+    _constraints = {"H": NonNegative(), "Z": Free()}
+    _fast = Rule(init="lp", solvers={"auto": hals_or_exact, "hals": hals_or_exact})
+    _published = Published(init="kmeans", order=("Z", "H"), eta=0.5)

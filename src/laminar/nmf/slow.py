@@ -6,10 +6,9 @@ from numbers import Real
 
 from sklearn.utils._param_validation import Interval
 
-from .._base.factorizer import NonNegativeData
+from .._base.factorizer import Factorization, NonNegativeData
 from .._base.penalized import Penalized
-from .._engine.data.matrix import Matrix
-from .._engine.penalties import Smooth
+from .._engine.data.matrix import wrap
 from ..graphs import Chain
 
 
@@ -87,9 +86,10 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
     ):
         self._store(locals())
 
-    def _penalty(self, X, data: Matrix, y, groups) -> Smooth | None:
+    def _problem(self, X, y, groups) -> Factorization:
+        data = wrap(X)
         if self.alpha == 0:
-            return None
+            return self._factorization(data, [])
         chain = Chain().build(X, groups=groups)
         if not chain.degree.any():
             raise ValueError(
@@ -97,4 +97,4 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
                 "samples of one sequence the same entry in groups, or use NMF."
             )
         # The paper halves the fit but not the penalty.
-        return self._smooth(chain, 2 * self.alpha, data)
+        return self._factorization(data, self._smooth(chain, 2 * self.alpha, data))

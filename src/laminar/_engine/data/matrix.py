@@ -83,9 +83,17 @@ class Matrix:
         twin.__dict__["T"] = self
         return twin
 
-    def part(self) -> None:
-        """Forget the transpose. Two views that know each other wait for the garbage collector, and X with them."""
+    def drop_transpose(self) -> None:
+        """Break the reference cycle between X and its transpose, which would keep X until garbage is collected."""
         self.__dict__.pop("T", None)
+
+    def unit(self, degree: int) -> float:
+        """Return the factor that brings an objective of this degree in X from unit scale to the units of X."""
+        if degree == 2 and self.scale > 1e150:
+            raise ValueError(
+                f"The largest magnitude in X is {self.scale:.3g}: its square is out of range. Divide X by a constant."
+            )
+        return self.scale**degree
 
     def blocks(self, k: int) -> list[slice]:
         """Slices of rows whose (rows, k) results stay in cache, yet are tall enough for a fast product."""

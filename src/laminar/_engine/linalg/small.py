@@ -1,8 +1,11 @@
-"""Small dense problems: whitening, lengths, square roots of Grams."""
+"""Small dense problems: whitening, lengths, square roots and inverses of Gram matrices."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve, lapack
 
 
 def whitener(H: np.ndarray) -> np.ndarray:
@@ -57,3 +60,29 @@ def isometry(Z: np.ndarray) -> np.ndarray:
     """
     w, Q = np.linalg.eigh(Z.astype(np.float64) @ Z.T)
     return (Q * np.sqrt(np.maximum(w, 0))) @ Q.T
+
+
+def gram_solver(G: np.ndarray) -> tuple[Callable[[np.ndarray], np.ndarray], bool]:
+    """Return ``B -> G^-1 B`` by Cholesky in double precision, or its pseudo-inverse and True if G is singular."""
+    rounding = len(G) * float(np.finfo(G.dtype).eps)
+    size = np.sqrt(np.diag(G).astype(np.float64))
+    scale = np.divide(1, size, out=np.zeros_like(size), where=size > 0)
+    # With a unit diagonal, components of very different size are not mistaken for dependent ones.
+    G = G * scale * scale[:, None]
+    try:
+        factor = cho_factor(G, lower=True, check_finite=False)
+        reciprocal = lapack.dpocon(factor[0], np.abs(G).sum(0).max(), uplo="L")[0]
+        if reciprocal > rounding:
+            return lambda B: scale[:, None] * cho_solve(factor, scale[:, None] * B, check_finite=False), False
+    except np.linalg.LinAlgError:
+        pass
+    w, V = np.linalg.eigh(G)
+    keep = w > max(1e-10, rounding) * max(w[-1], 0.0)
+    inverse = (V[:, keep] / w[keep]) @ V[:, keep].T * scale * scale[:, None]
+    return lambda B: inverse @ B, True
+
+
+def safe_divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """``a / b``, zero where b is not above zero; b may be broadcast to the shape of a."""
+    a = np.asarray(a)
+    return np.divide(a, b, out=np.zeros_like(a, dtype=np.result_type(a, b)), where=np.asarray(b) > 0)

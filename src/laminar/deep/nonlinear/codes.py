@@ -6,9 +6,9 @@ import numpy as np
 from scipy.linalg import qr
 from sklearn.metrics import pairwise_distances_argmin
 
-from ..._engine import updates
+from ..._engine.constraints import NonNegative
 from ..._engine.data.matrix import Matrix, wrap
-from ..._engine.terms import Quad
+from ..._engine.regression import best_factor
 from ..._utils import threads
 from ...graphs.smoothing import ratio
 from .gradients import as_data, to_unit
@@ -102,8 +102,7 @@ def _inverse(data: Matrix, stack: Stack) -> np.ndarray:
 
 def _nonnegative(data: Matrix, Z: np.ndarray) -> np.ndarray:
     """Non-negative least squares."""
-    blank = np.zeros((data.shape[0], len(Z)), data.dtype)
-    return updates.exact(blank, Quad.fit(data, np.ascontiguousarray(Z.T)))
+    return best_factor(data, np.ascontiguousarray(Z.T), NonNegative())
 
 
 def _compressed(data: Matrix, stack: Stack) -> tuple[np.ndarray, Stack]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.optimize import minimize
 
-from ..._engine.solve import Callback
+from ..._engine.monitor import Callback
 from ..._utils import threads
 from .gradients import Penalties, Reduced, as_data, as_penalties, from_unit, to_unit
 from .stack import Stack, run

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from ..._engine.semi_nmf import exact_codes, semi_nmf
 from ..._utils import threads
-from ...nmf.semi import SemiNMF
 from .activations import activation_named
+from .gradients import as_data
 from .stack import Stack
 
 
@@ -57,13 +56,12 @@ def pretrain(
     rng = check_random_state(random_state)
     inverse = activation_named(activation).inverse
     weights, codes = [], X
-    with threads.own_threads(), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a start need not be precise
+    with threads.own_threads():
         for k in layers:
-            model = SemiNMF(k, init=init, max_iter=max_iter, random_state=rng).fit(inverse(codes) if weights else codes)
-            H = model.layers_[0].representation
+            data = as_data(inverse(codes) if weights else codes)
+            H, Z = exact_codes(data, semi_nmf(data, k, rng, init=init, max_iter=max_iter, tol=1e-5))
             largest = H.max(0)
-            largest[largest <= 0] = 1  # a unit that is never used
+            largest[largest <= 0] = 1  # a unit that is zero for all samples
             codes = H / largest
-            weights.append(model.components_ * largest[:, None])
+            weights.append(Z * largest[:, None])
     return Stack(weights, activation), codes
