@@ -13,14 +13,12 @@ import re
 import subprocess
 import sys
 import tarfile
-import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).parents[1]
-SCRATCH = ROOT / ".structure"  # where commits are read, and removed after; ignored by git
 PACKAGE = "laminar"
 
 # The optimisation core before it had a folder of its own.
@@ -50,16 +48,41 @@ class Import:
 
 
 class Tree:
-    """Modules of a package by dotted name, parsed."""
+    """Modules of the package by dotted name, parsed.
 
-    def __init__(self, folder: Path, package: str = PACKAGE):
-        self.package = package
-        self.files = {_dotted(path, folder, package): path for path in sorted(folder.rglob("*.py"))}
-        self.texts = {name: path.read_text(encoding="utf-8") for name, path in self.files.items()}
+    Parameters
+    ----------
+    sources : dict
+        Text of every file, by its path below the folder of the package.
+    """
+
+    def __init__(self, sources: dict[PurePosixPath, str]):
+        self.packages = {_dotted(path) for path in sources if path.name == "__init__.py"}
+        self.texts = {_dotted(path): text for path, text in sorted(sources.items())}
         self.trees = {name: ast.parse(text) for name, text in self.texts.items()}
 
+    @classmethod
+    def of_folder(cls, folder: Path) -> Tree:
+        """The modules in a folder."""
+        files = {PurePosixPath(path.relative_to(folder).as_posix()): path for path in folder.rglob("*.py")}
+        return cls({name: path.read_text(encoding="utf-8") for name, path in files.items()})
+
+    @classmethod
+    def of_commit(cls, commit: str) -> Tree:
+        """The modules at a commit, read from git without a checkout."""
+        folder = f"src/{PACKAGE}"
+        command = ["git", "archive", commit, folder]
+        archive = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
+        sources = {}
+        with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+            for member in files.getmembers():
+                if member.isfile() and member.name.endswith(".py"):
+                    text = files.extractfile(member).read().decode("utf-8")
+                    sources[PurePosixPath(member.name).relative_to(folder)] = text
+        return cls(sources)
+
     def is_package(self, name: str) -> bool:
-        return self.files[name].name == "__init__.py"
+        return name in self.packages
 
     def classes(self) -> Iterator[tuple[str, ast.ClassDef]]:
         for module, tree in self.trees.items():
@@ -101,9 +124,9 @@ class Tree:
         return edges
 
 
-def _dotted(path: Path, folder: Path, package: str) -> str:
-    parts = path.relative_to(folder).with_suffix("").parts
-    return ".".join([package, *(parts[:-1] if parts[-1] == "__init__" else parts)])
+def _dotted(path: PurePosixPath) -> str:
+    parts = path.with_suffix("").parts
+    return ".".join([PACKAGE, *(parts[:-1] if parts[-1] == "__init__" else parts)])
 
 
 def _ancestors(name: str) -> list[str]:
@@ -182,7 +205,7 @@ def n_classes(tree: Tree) -> int:
 
 def core_kinds(tree: Tree) -> int:
     """Classes in ``_engine``; where there is none, in the flat modules that were the core."""
-    engine = f"{tree.package}._engine."
+    engine = f"{PACKAGE}._engine."
     folder = any(name.startswith(engine) for name in tree.trees)
     inside = [module.startswith(engine) if folder else _is_flat_core(module) for module, _ in tree.classes()]
     return sum(inside)
@@ -284,28 +307,8 @@ ROWS = {
 
 def measure(commit: str | None) -> list[int]:
     """The column of a commit, or of the working tree."""
-    if commit is None:
-        tree = Tree(ROOT / "src" / PACKAGE)
-        return [row(tree) for row in ROWS.values()]
-    archive = subprocess.run(
-        ["git", "archive", commit, f"src/{PACKAGE}"], cwd=ROOT, check=True, stdout=subprocess.PIPE
-    ).stdout
-    SCRATCH.mkdir(exist_ok=True)
-    folder = Path(tempfile.mkdtemp(dir=SCRATCH))
-    try:
-        tarfile.open(fileobj=io.BytesIO(archive)).extractall(folder, filter="data")
-        tree = Tree(folder / "src" / PACKAGE)
-        return [row(tree) for row in ROWS.values()]
-    finally:
-        _remove(folder)
-        if not any(SCRATCH.iterdir()):
-            SCRATCH.rmdir()
-
-
-def _remove(folder: Path) -> None:
-    for path in sorted(folder.rglob("*"), reverse=True):
-        path.rmdir() if path.is_dir() else path.unlink()
-    folder.rmdir()
+    tree = Tree.of_folder(ROOT / "src" / PACKAGE) if commit is None else Tree.of_commit(commit)
+    return [row(tree) for row in ROWS.values()]
 
 
 def main() -> int:

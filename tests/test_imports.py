@@ -33,19 +33,19 @@ FLOOR = {package: floor for floor, packages in enumerate(ORDER) for package in p
 
 @pytest.fixture(scope="module")
 def tree() -> Tree:
-    return Tree(SOURCE)
+    return Tree.of_folder(SOURCE)
 
 
-def _package(module: str) -> str:
-    """The longest entry of the order that a module belongs to."""
+def _package(module: str) -> str | None:
+    """The longest entry of the order that a module belongs to, if any."""
     parts = module.split(".")[1:]
     names = [".".join(parts[:i]) for i in range(len(parts), -1, -1)]
-    return next(name for name in names if name in FLOOR and (name or not parts))
+    return next((name for name in names if name in FLOOR and (name or not parts)), None)
 
 
 def _points_upward(found: Import) -> bool:
     source, target = _package(found.source), _package(found.target)
-    return source != target and FLOOR[target] >= FLOOR[source]
+    return None not in (source, target) and source != target and FLOOR[target] >= FLOOR[source]
 
 
 def _is_private(name: str) -> bool:
@@ -62,7 +62,7 @@ def _takes_private(found: Import) -> bool:
 
 def _private_attributes(tree: Tree) -> list[str]:
     """``module._name`` where the module was imported from the package."""
-    found = []
+    uses = []
     for module, body in tree.trees.items():
         own = {
             i.target.rsplit(".", 1)[1] for i in tree.imports if i.source == module and not i.name and "." in i.target
@@ -70,29 +70,33 @@ def _private_attributes(tree: Tree) -> list[str]:
         for node in ast.walk(body):
             is_attribute = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
             if is_attribute and node.value.id in own and _is_private(node.attr):
-                found.append(f"{module}:{node.lineno} uses {node.value.id}.{node.attr}")
-    return found
+                uses.append(f"{module}:{node.lineno} uses {node.value.id}.{node.attr}")
+    return uses
 
 
 def _show(imports: list[Import]) -> list[str]:
     return [f"{i.source}:{i.line} imports {i.target}{'.' * bool(i.name)}{i.name}" for i in imports]
 
 
+def _none(faults: list) -> None:
+    assert not faults, "\n".join(map(str, faults))
+
+
 def test_every_module_has_a_floor(tree):
-    assert [module for module in tree.trees if module.count(".") and not _package(module)] == []
+    _none([module for module in tree.trees if _package(module) is None])
 
 
 def test_imports_point_downward(tree):
-    assert _show([found for found in tree.imports if _points_upward(found)]) == []
+    _none(_show([found for found in tree.imports if _points_upward(found)]))
 
 
 def test_modules_form_no_cycle(tree):
-    assert cycles(tree.graph()) == []
+    _none(cycles(tree.graph()))
 
 
 def test_packages_form_no_cycle(tree):
-    assert cycles(tree.graph(through_packages=True)) == []
+    _none(cycles(tree.graph(through_packages=True)))
 
 
 def test_private_names_stay_at_home(tree):
-    assert _show([found for found in tree.imports if _takes_private(found)]) + _private_attributes(tree) == []
+    _none(_show([found for found in tree.imports if _takes_private(found)]) + _private_attributes(tree))
