@@ -10,5 +10,5 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 Data: TypeAlias = ArrayLike | sp.sparray | sp.spmatrix  # samples as rows
-ViewData: TypeAlias = Data | Sequence[Data | None] | Mapping  # several matrices with the same samples, or all side by side
+ViewData: TypeAlias = Data | Sequence[Data | None] | Mapping  # matrices with the same samples, or all side by side
 Seed: TypeAlias = int | np.random.RandomState | None
