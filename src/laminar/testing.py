@@ -92,7 +92,7 @@ def check_update(update, F, term, constraint=None, *, sweeps=20) -> None:
     Examples
     --------
     >>> import numpy as np
-    >>> from laminar import updates
+    >>> from laminar._engine import updates
     >>> from laminar._engine.data.matrix import wrap
     >>> from laminar._engine.terms import Quad
     >>> rng = np.random.default_rng(0)
