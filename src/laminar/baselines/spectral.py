@@ -92,7 +92,7 @@ def concat_features(views, view_sizes: Sequence[int] | None = None) -> np.ndarra
     Parameters
     ----------
     views, view_sizes
-        A list or dict of arrays with the same rows, or one array with ``view_sizes``.
+        As `laminar.views.read_views` takes them.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def concat_pca(
     Parameters
     ----------
     views, view_sizes
-        A list or dict of arrays with the same rows, or one array with ``view_sizes``.
+        As `laminar.views.read_views` takes them.
     n_components : int or float in (0, 1), default=0.95
         How many, or the share of the variance they hold together.
     random_state : int, RandomState instance or None, default=None
@@ -176,7 +176,7 @@ def best_single_view(
     Parameters
     ----------
     views, view_sizes
-        A list or dict of arrays with the same rows, or one array with ``view_sizes``.
+        As `laminar.views.read_views` takes them.
     y : array-like of shape (n_samples,)
         True classes.
     clusterer : clusterer

@@ -39,7 +39,7 @@ class Graph(ABC):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Data.
         y : array-like of shape (n_samples,) or (n_samples, n_attributes), optional
-            Partial labels, one column an attribute; -1, NaN and None are unknown.
+            Partial labels, as :func:`laminar.labels.read_labels` takes them.
         groups : array-like of shape (n_samples,), optional
             The sequence each sample belongs to.
 
