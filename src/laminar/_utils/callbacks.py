@@ -116,7 +116,8 @@ class _Lines:
 
     def __init__(self, name: str, max_iter: int):
         self.name, self.max_iter = name, max_iter
-        self.last_time, self.waiting = -1.0, None
+        self.last_time = -1.0
+        self.waiting: str | None = None
 
     def __call__(self, iteration: int, objective: float, seconds: float) -> None:
         self.waiting = f"{self.name} {iteration}/{self.max_iter}  objective {objective:.6g}  {seconds:.1f} s"

@@ -140,7 +140,9 @@ def label_array(y: ArrayLike) -> np.ndarray:
     ['a', None, 3]
     """
     if np.ma.isMaskedArray(y):
-        return np.where(np.ma.getmaskarray(y), None, y.data.astype(object))
+        labels = y.data.astype(object)
+        labels[np.ma.getmaskarray(y)] = None
+        return labels
     # Left to itself numpy makes text of what stands beside a string: NaN would be a class called "nan".
     return np.asarray(y) if hasattr(y, "dtype") else np.asarray(y, dtype=object)
 

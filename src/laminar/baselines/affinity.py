@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
@@ -12,7 +14,7 @@ from ..graphs.neighbours import in_range
 
 MAX_DENSE = 5000  # samples up to which an n x n array is made: 200 MB each
 
-Affinity = np.ndarray | sp.csr_array
+Affinity: TypeAlias = np.ndarray | sp.csr_array
 
 
 def check_dense(n_samples: int, what: str, instead: str) -> None:

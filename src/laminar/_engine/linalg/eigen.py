@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,7 +36,7 @@ class Operator:
         return self.product(x)
 
 
-Symmetric = np.ndarray | sp.sparray | Operator
+Symmetric: TypeAlias = np.ndarray | sp.sparray | Operator
 
 
 def plus_low_rank(A: Symmetric, B: np.ndarray, weights: np.ndarray | float) -> Operator:
