@@ -62,12 +62,6 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     loss = "frobenius"
     _constraints: dict = {"H": NonNegative(), "Z": NonNegative()}
 
-    def _store(self, parameters: dict) -> None:
-        """Keep the parameters of ``__init__``, given its ``locals()``, as they are: scikit-learn's rule."""
-        for name, value in parameters.items():
-            if name not in ("self", "__class__"):
-                setattr(self, name, value)
-
     def _check_data(self, X) -> None:
         """Refuse X the model has no meaning for."""
 

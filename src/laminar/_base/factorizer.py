@@ -102,7 +102,17 @@ class Factorizer(CallbackSupportMixin, Coder):
         random_state=None,
         verbose=0,
     ):
-        self._store(locals())
+        self.n_components = n_components
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.eta = eta
+        self.rule = rule
+        self.n_clusters = n_clusters
+        self.callback = callback
+        self.random_state = random_state
+        self.verbose = verbose
 
     # ---- what a model states -------------------------------------------------------------------------------------
 

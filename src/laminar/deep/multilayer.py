@@ -49,7 +49,17 @@ class _Smoothed(NonNegativeData, Factorizer):
     """One layer, ``X ~ H S Z``: non-smooth NMF, whose H and Z are sparse because S is not."""
 
     def __init__(self, n_components, theta, *, loss, solver, init, max_iter, tol, eta, rule, callback, random_state):
-        self._store(locals())
+        self.n_components = n_components
+        self.theta = theta
+        self.loss = loss
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.eta = eta
+        self.rule = rule
+        self.callback = callback
+        self.random_state = random_state
         self.verbose, self.n_clusters = 0, None
 
     def _chain(self, data: Matrix) -> SmoothedChain:
@@ -162,7 +172,19 @@ class MultiLayerNMF(NonNegativeData, Layered):
         random_state=None,
         verbose=0,
     ):
-        self._store(locals())
+        self.layers = layers
+        self.theta = theta
+        self.loss = loss
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.eta = eta
+        self.rule = rule
+        self.n_clusters = n_clusters
+        self.callback = callback
+        self.random_state = random_state
+        self.verbose = verbose
 
     @with_callbacks
     def fit(self, X: Data, y: ArrayLike | None = None) -> Self:

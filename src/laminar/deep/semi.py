@@ -137,7 +137,22 @@ class DeepSemiNMF(Batches):
         random_state=None,
         verbose=0,
     ):
-        self._store(locals())
+        self.layers = layers
+        self.objective = objective
+        self.graph = graph
+        self.smoothing = smoothing
+        self.coupling = coupling
+        self.activation = activation
+        self.solver = solver
+        self.batch_size = batch_size
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.rule = rule
+        self.n_clusters = n_clusters
+        self.callback = callback
+        self.random_state = random_state
+        self.verbose = verbose
 
     @with_callbacks
     def fit(self, X: Data, y: ArrayLike | None = None, init=None) -> Self:

@@ -117,7 +117,22 @@ class DeepWSF(Deep):
         random_state=None,
         verbose=0,
     ):
-        self._store(locals())
+        self.layers = layers
+        self.alphas = alphas
+        self.attribute_layers = attribute_layers
+        self.mode = mode
+        self.weight = weight
+        self.coupling = coupling
+        self.activation = activation
+        self.solver = solver
+        self.batch_size = batch_size
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_clusters = n_clusters
+        self.callback = callback
+        self.random_state = random_state
+        self.verbose = verbose
 
     @with_callbacks
     def fit(self, X: Data, y: ArrayLike | None = None, init=None) -> Self:

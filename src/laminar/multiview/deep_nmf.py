@@ -184,7 +184,22 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
         random_state=None,
         verbose=0,
     ):
-        self._store(locals())
+        self.layers = layers
+        self.weights = weights
+        self.gamma = gamma
+        self.beta = beta
+        self.alpha = alpha
+        self.graph = graph
+        self.n_clusters = n_clusters
+        self.clustering = clustering
+        self.view_sizes = view_sizes
+        self.normalize = normalize
+        self.max_iter = max_iter
+        self.tol = tol
+        self.rule = rule
+        self.callback = callback
+        self.random_state = random_state
+        self.verbose = verbose
 
     @with_callbacks
     def fit(self, X: ViewData, y: ArrayLike | None = None, observed: ArrayLike | None = None) -> Self:

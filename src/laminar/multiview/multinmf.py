@@ -134,7 +134,18 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
         random_state=None,
         verbose=0,
     ):
-        self._store(locals())
+        self.n_components = n_components
+        self.n_clusters = n_clusters
+        self.lam = lam
+        self.init = init
+        self.max_iter = max_iter
+        self.max_inner_iter = max_inner_iter
+        self.tol = tol
+        self.rule = rule
+        self.view_sizes = view_sizes
+        self.callback = callback
+        self.random_state = random_state
+        self.verbose = verbose
 
     @with_callbacks
     def fit(self, X: ViewData, y: ArrayLike | None = None) -> Self:

@@ -115,7 +115,21 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         random_state=None,
         verbose=0,
     ):
-        self._store(locals())
+        self.n_components = n_components
+        self.loss = loss
+        self.components_per_class = components_per_class
+        self.alpha = alpha
+        self.scale = scale
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.eta = eta
+        self.rule = rule
+        self.n_clusters = n_clusters
+        self.callback = callback
+        self.random_state = random_state
+        self.verbose = verbose
 
     def predict_class(self, X: Data) -> np.ndarray:
         """Name the class whose components a sample has most of.

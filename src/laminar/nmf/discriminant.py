@@ -97,7 +97,20 @@ class DiscriminantNMF(NonNegativeData, Penalized):
         random_state=None,
         verbose=0,
     ):
-        self._store(locals())
+        self.n_components = n_components
+        self.within = within
+        self.between = between
+        self.scale = scale
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.eta = eta
+        self.rule = rule
+        self.n_clusters = n_clusters
+        self.callback = callback
+        self.random_state = random_state
+        self.verbose = verbose
 
     def _auto_init(self, data: Matrix, penalty: Penalty | None) -> str:
         return "nndsvd" if self.rule == "published" else super()._auto_init(data, penalty)

@@ -107,7 +107,22 @@ class GNMF(NonNegativeData, Penalized):
         random_state=None,
         verbose=0,
     ):
-        self._store(locals())
+        self.n_components = n_components
+        self.loss = loss
+        self.graph = graph
+        self.n_neighbors = n_neighbors
+        self.alpha = alpha
+        self.scale = scale
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.eta = eta
+        self.rule = rule
+        self.n_clusters = n_clusters
+        self.callback = callback
+        self.random_state = random_state
+        self.verbose = verbose
 
     def _penalty(self, X, data: Matrix, y, groups) -> Smooth | Entropic | None:
         if self.alpha == 0:
@@ -210,7 +225,21 @@ class WSF(Penalized):
         random_state=None,
         verbose=0,
     ):
-        self._store(locals())
+        self.n_components = n_components
+        self.alpha = alpha
+        self.weight = weight
+        self.graph = graph
+        self.scale = scale
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.eta = eta
+        self.rule = rule
+        self.n_clusters = n_clusters
+        self.callback = callback
+        self.random_state = random_state
+        self.verbose = verbose
 
     def _auto_init(self, data: Matrix, penalty: Penalty | None) -> str:
         if self.rule == "published":

@@ -100,4 +100,15 @@ class NMF(NonNegativeData, Factorizer):
         random_state=None,
         verbose=0,
     ):
-        self._store(locals())
+        self.n_components = n_components
+        self.loss = loss
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.eta = eta
+        self.rule = rule
+        self.n_clusters = n_clusters
+        self.callback = callback
+        self.random_state = random_state
+        self.verbose = verbose

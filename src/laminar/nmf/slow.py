@@ -85,7 +85,19 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
         random_state=None,
         verbose=0,
     ):
-        self._store(locals())
+        self.n_components = n_components
+        self.alpha = alpha
+        self.scale = scale
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.eta = eta
+        self.rule = rule
+        self.n_clusters = n_clusters
+        self.callback = callback
+        self.random_state = random_state
+        self.verbose = verbose
 
     def _penalty(self, X, data: Matrix, y, groups) -> Smooth | None:
         if self.alpha == 0:
