@@ -27,13 +27,17 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
     Minimises over H >= 0 (n_samples, k), the codes, and Z >= 0 (k, n_features), the components (scikit-learn calls them
     W and H)::
 
-        1/2 ||X - H Z||^2 + alpha/2 sum_a ||z_a||_1 m_a^T h_a,  or  D(X || H Z) + alpha sum_a ||z_a||_1 m_a^T h_a   (1)
+        1/2 ||X - H Z||^2 + w/2 sum_a ||z_a||_1 m_a^T h_a,   w = alpha max_ij x_ij                                  (1)
 
-    with ``loss="kl"``; h_a and m_a are column a of H and M, and z_a is row a of Z. M_ia is 1 where the class of sample
-    i is known and component a belongs to another class, else 0; samples of unknown class and components of no class are
-    not penalised. With ``scale="none"`` the factors ``||z_a||_1`` are left out: (1) is then half of eq. 14 of [1]_, or
-    eq. 21 with its penalty counted once for each sample and not once for each feature, and has no minimiser
-    (docs/methods.md 1.5).
+    or with ``loss="kl"``::
+
+        D(X || H Z) + alpha sum_a ||z_a||_1 m_a^T h_a                                                               (2)
+
+    h_a and m_a are column a of H and M, and z_a is row a of Z; w makes the minimisers of (1) independent of the units
+    of X. M_ia is 1 where the class of sample i is known and component a belongs to another class, else 0; samples of
+    unknown class and components of no class are not penalised. With ``scale="none"`` the factors ``||z_a||_1`` are left
+    out and w = alpha: (1) is then half of eq. 14 of [1]_, (2) is eq. 21 with its penalty counted once for each sample
+    and not once for each feature, and neither has a minimiser (docs/methods.md 1.5).
 
     Parameters
     ----------
@@ -100,9 +104,9 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
     reconstruction_err_ : float
         ``||X - H Z||``, the Frobenius norm of the residual; with ``loss="kl"`` the divergence.
     objective_history_ : ndarray of shape (n_evaluations,)
-        The objective (1) after each accepted iteration; with ``loss="kl"``, where evaluating it costs as much as an
-        iteration, after the first, every tenth and the last. With ``scale="none"`` and ``rule="published"`` it belongs
-        to the factors before the rows of Z are normalised.
+        The objective (1), or (2), after each accepted iteration; with ``loss="kl"``, where evaluating it costs as much
+        as an iteration, after the first, every tenth and the last. With ``scale="none"`` and ``rule="published"`` it
+        belongs to the factors before the rows of Z are normalised.
     n_iter_ : int
         Number of iterations made.
     converged_ : bool
@@ -121,19 +125,20 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
     -----
     **Algorithm.** With B = X Z^T, G = Z Z^T, ``t_a = ||z_a||_1`` and G' = H^T H, one iteration is HALS::
 
-        h_a <- max(0, h_a - (H g_a - b_a + alpha/2 t_a m_a) / G_aa),   a = 1..k                                     (2)
-        z_a <- max(0, z_a - (G'_a Z - h_a^T X + alpha/2 m_a^T h_a) / G'_aa),   a = 1..k                             (3)
+        h_a <- max(0, h_a - (H g_a - b_a + w/2 t_a m_a) / G_aa),   a = 1..k                                         (3)
+        z_a <- max(0, z_a - (G'_a Z - h_a^T X + w/2 m_a^T h_a) / G'_aa),   a = 1..k                                 (4)
 
     Both steps are followed by an extrapolation ``F + beta (F - F_old)`` with an adaptive beta, after [2]_; an iteration
     that increases the objective is rejected and beta is decreased. With ``loss="kl"`` and R = X / (H Z), where the rows
     of Z are kept at sum one::
 
-        H <- H * (R Z^T) / (1 + alpha M),   Z <- Z * (H^T R), its rows divided by their sums                        (4)
+        H <- H * (R Z^T) / (1 + alpha M),   Z <- Z * (H^T R), its rows divided by their sums                        (5)
 
-    None of these increases (1). ``rule="published"``: eq. 12 and 11 of [1]_, or eq. 23 and 22 with ``loss="kl"``::
+    None of these increases (1) or (2). ``rule="published"``: eq. 12 and 11 of [1]_, or eq. 23 and 22 with
+    ``loss="kl"``::
 
-        H <- H * (X Z^T) / (H Z Z^T + alpha/2 M),        Z <- Z * (H^T X) / (H^T H Z)                               (5)
-        H <- H * (R Z^T) / (1 (Z 1)^T + alpha M),        Z <- Z * (H^T R) / ((H^T 1) 1^T)                           (6)
+        H <- H * (X Z^T) / (H Z Z^T + alpha/2 M),        Z <- Z * (H^T X) / (H^T H Z)                               (6)
+        H <- H * (R Z^T) / (1 (Z 1)^T + alpha M),        Z <- Z * (H^T R) / ((H^T 1) 1^T)                           (7)
 
     `predict_class` returns classes of y. `predict`, `fit_predict` and `cluster` return clusters, as for every other
     estimator. `transform` does not use labels: M is zero for new samples. One labelled sample of each class is enough.
