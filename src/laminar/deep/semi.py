@@ -67,8 +67,8 @@ class DeepSemiNMF(Batches):
     coupling : float, default=1.0
         Weight mu_i of the layers above the first in (3).
     activation : {None, "stanh", "square", "relu", "softplus", "sigmoid"}, default=None
-        Function g between the layers, applied entry by entry: ``1.7159 tanh(2 x / 3)``, ``x^2``, ``max(0, x)``, ``log(1
-        + exp(x))`` or ``1 / (1 + exp(-x))``. None is the identity.
+        Function g between the layers, applied entry by entry: ``1.7159 tanh(2 x / 3)``, ``x^2``, ``max(0, x)``,
+        ``log(1 + exp(x))`` or ``1 / (1 + exp(-x))``. None is the identity.
     solver : {"auto", "hals", "mu", "apg", "lbfgs", "adam"}, default="auto"
         Without an activation the update of the codes: "hals" ("auto"), that is coordinate descent over columns,
         multiplicative updates or accelerated projected gradient; with a graph, of the hidden codes alone. With an

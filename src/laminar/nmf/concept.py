@@ -114,10 +114,10 @@ class ConceptFactorization(Factorizer):
         h_a  <- max(0, h_a - (H g_a - b_a) / G_aa),   a = 1..k                                                      (2)
         a_ia <- max(0, a_ia - (K A G' - K H)_ia / (K_ii G'_aa))                                                     (3)
 
-    ``K V = X (X^T V)`` is never formed as a matrix of all pairs. Both steps are followed by an extrapolation ``F + beta
-    (F - F_old)`` with an adaptive beta, after [2]_; an iteration that increases the objective is rejected and beta is
-    decreased. ``rule="published"`` for K without negative entries, and otherwise with K split into ``K^+ - K^-``, both
-    non-negative (docs/methods.md 4.12)::
+    ``K V = X (X^T V)`` is never formed as a matrix of all pairs. Both steps are followed by an extrapolation
+    ``F + beta (F - F_old)`` with an adaptive beta, after [2]_; an iteration that increases the objective is rejected
+    and beta is decreased. ``rule="published"`` for K without negative entries, and otherwise with K split into
+    ``K^+ - K^-``, both non-negative (docs/methods.md 4.12)::
 
         H <- H * (K A) / (H A^T K A),     A <- A * (K H) / (K A H^T H)                                              (4)
         H <- H * ((K^+ A + H A^T K^- A) / (K^- A + H A^T K^+ A))^(1/2)                                              (5)

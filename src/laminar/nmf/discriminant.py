@@ -25,10 +25,11 @@ class DiscriminantNMF(NonNegativeData, Penalized):
 
         1/2 ||X - H Z||^2 + 1/2 sum_a ||z_a||^2 (within S_w(h_a) - between S_b(h_a))                                (1)
 
-    with h_a column a of H and z_a row a of Z. Over the labelled samples, ``S_w(h) = sum_c sum_{i in c} (h_i -
-    mean_c)^2`` is the scatter inside classes and ``S_b(h) = sum_c n_c (mean_c - mean)^2`` the scatter between them. (1)
-    is bounded below because of the factors ``||z_a||^2`` and of ``between < 1``; as published in [1]_ the objective is
-    not (docs/methods.md 4.11). Without labels the model is NMF.
+    with h_a column a of H and z_a row a of Z. Over the labelled samples,
+    ``S_w(h) = sum_c sum_{i in c} (h_i - mean_c)^2`` is the scatter inside classes and
+    ``S_b(h) = sum_c n_c (mean_c - mean)^2`` the scatter between them. (1) is bounded below because of the factors
+    ``||z_a||^2`` and of ``between < 1``; as published in [1]_ the objective is not (docs/methods.md 4.11). Without
+    labels the model is NMF.
 
     Parameters
     ----------

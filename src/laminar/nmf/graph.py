@@ -46,8 +46,8 @@ class GNMF(NonNegativeData, Penalized):
     graph : {"knn", "labels", "chain"}, Graph, sparse matrix or ndarray, default="knn"
         The graph W: "knn" links each sample to its ``n_neighbors`` nearest ones (weight 1, either direction); "labels"
         links samples that share a known label of y; "chain" links consecutive samples of a sequence; a matrix holds the
-        weights, symmetric and non-negative. Graphs can be summed: ``laminar.graphs.KNN(5) + 0.5 *
-        laminar.graphs.Chain()``.
+        weights, symmetric and non-negative. Graphs can be summed:
+        ``laminar.graphs.KNN(5) + 0.5 * laminar.graphs.Chain()``.
     n_neighbors : int, default=5
         Neighbours of each sample in the graph "knn". With y (semi-supervised GNMF) two samples of known class are
         linked if and only if the classes are equal.
@@ -329,9 +329,9 @@ class WSF(Penalized):
         h_a <- max(0, h_a - (H g_a - b_a + s_a L h_a) / (G_aa + s_a c)),   a = 1..k                                 (2)
         Z   <- (H^T H + diag(q))^-1 H^T X                                                                           (3)
 
-    (2) is HALS on a majoriser, (3) exact; neither increases (1). Both steps are followed by an extrapolation ``F + beta
-    (F - F_old)`` with an adaptive beta, after [2]_; an iteration that increases the objective is rejected and beta is
-    decreased. ``rule="published"``: eq. 4 and 5 of [1]_ with the graph, Z before H::
+    (2) is HALS on a majoriser, (3) exact; neither increases (1). Both steps are followed by an extrapolation
+    ``F + beta (F - F_old)`` with an adaptive beta, after [2]_; an iteration that increases the objective is rejected
+    and beta is decreased. ``rule="published"``: eq. 4 and 5 of [1]_ with the graph, Z before H::
 
         Z <- pinv(H) X,     H <- H * ((B^+ + H G^- + W H) / (B^- + H G^+ + d * H))^(1/2)                            (4)
 
