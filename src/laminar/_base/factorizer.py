@@ -161,7 +161,7 @@ class Factorizer(CallbackSupportMixin, Coder):
 
     @with_callbacks
     def fit(self, X: Data, y: ArrayLike | None = None) -> Self:
-        """Learn the components of X.
+        """Fit the factorisation to X.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         Returns
         -------
         self : object
-            The fitted model.
+            The fitted estimator.
         """
         return self._fit(X, y)
 
@@ -206,7 +206,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         return self
 
     def fit_transform(self, X: Data, y: ArrayLike | None = None) -> np.ndarray:
-        """Learn the components of X and return the codes of its samples.
+        """Fit the factorisation to X and return the codes of its samples.
 
         Parameters
         ----------
@@ -218,7 +218,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         Returns
         -------
         H : ndarray of shape (n_samples, n_components)
-            Non-negative codes.
+            Non-negative codes of the fit, ``layers_[-1].representation``.
         """
         return self.fit(X, y).layers_[-1].representation.copy()
 

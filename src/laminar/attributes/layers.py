@@ -184,19 +184,20 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     # ---- fitting -------------------------------------------------------------------------------------------------
 
     def fit(self, X: Data, y: ArrayLike | None = None) -> Self:
-        """Learn a layer for each attribute.
+        """Fit a layer for each attribute.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data; at least two samples.
+            Training data, at least two samples.
         y : array-like of shape (n_samples,) or (n_samples, n_attributes), default=None
-            Labels, some or all; -1, NaN, None and ``pandas.NA`` are unknown. One column an attribute.
+            Labels of some or all samples, one column for each attribute; -1, NaN, None and ``pandas.NA`` stand for
+            unknown.
 
         Returns
         -------
         self : object
-            The fitted model.
+            The fitted estimator.
         """
         self._validate_params()
         _check_ridges(self.ridges)
@@ -264,21 +265,21 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     # ---- using ---------------------------------------------------------------------------------------------------
 
     def transform(self, X: Data, attribute: Hashable = None, *, readout: str | None = None) -> np.ndarray:
-        """Code samples, seen before or not, by their nearest training samples.
+        """Compute the codes of samples on one layer, by their nearest training samples.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
+            Samples, in the fit or new.
         attribute : str, int or None, default=None
             Which layer: a name from ``attributes_``, "rest", or a position in ``layers_``. None means the first.
         readout : {"isometric", "raw", "whitened"} or None, default=None
-            How the codes are looked at; None means as the model's parameter says.
+            Form of the codes, see the parameter of that name; None means its value.
 
         Returns
         -------
         H : ndarray of shape (n_samples, n_components)
-            Codes in the units of X, unless whitened.
+            Codes, in the units of X unless whitened.
         """
         return nameable(self, self._transform(X, attribute, readout))
 
@@ -292,17 +293,19 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return self._read(i, H * X.dtype.type(self._bank.scale), readout)
 
     def training_codes(self, attribute: Hashable = None) -> np.ndarray:
-        """Codes the training samples have in the fit, where all of them shaped each other.
+        """Return the codes of the training samples in the fit, on one layer.
+
+        There all training samples are nodes of the graphs; `transform` gives them the codes of new samples.
 
         Parameters
         ----------
         attribute : str, int or None, default=None
-            Which layer, as for `transform`.
+            Which layer: a name from ``attributes_``, "rest", or a position in ``layers_``. None means the first.
 
         Returns
         -------
         H : ndarray of shape (n_samples, n_components)
-            Codes in the units of X, as ``readout`` says.
+            Codes, in the units of X unless whitened, in the form of the parameter ``readout``.
         """
         check_is_fitted(self)
         i = self._position(attribute)

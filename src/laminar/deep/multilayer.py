@@ -228,7 +228,7 @@ class MultiLayerNMF(NonNegativeData, Layered):
 
     @with_callbacks
     def fit(self, X: Data, y: ArrayLike | None = None) -> Self:
-        """Learn the layers of X.
+        """Fit the layers to X, one after the other.
 
         Parameters
         ----------
@@ -240,7 +240,7 @@ class MultiLayerNMF(NonNegativeData, Layered):
         Returns
         -------
         self : object
-            The fitted model.
+            The fitted estimator.
         """
         self._validate_params()
         starts = self._starts()

@@ -234,7 +234,7 @@ class DeepSemiNMF(Batches):
 
     @with_callbacks
     def fit(self, X: Data, y: ArrayLike | None = None, init=None) -> Self:
-        """Learn the layers of X.
+        """Fit the layers to X.
 
         Parameters
         ----------
@@ -242,14 +242,14 @@ class DeepSemiNMF(Batches):
             Training data.
         y : Ignored
             Not used, present for API consistency.
-        init : fitted model with layers, default=None
-            Start from its weights instead of pre-training, as for transfer from labelled data: a model with the same
-            layers on the same features.
+        init : fitted estimator with layers, default=None
+            Initial weights, instead of pre-training, as for transfer from labelled data: an estimator with the same
+            layers, fitted to the same features.
 
         Returns
         -------
         self : object
-            The fitted model.
+            The fitted estimator.
         """
         return self._fit(X, y, init)
 

@@ -218,21 +218,23 @@ class DeepWSF(Deep):
 
     @with_callbacks
     def fit(self, X: Data, y: ArrayLike | None = None, init=None) -> Self:
-        """Learn the layers of X.
+        """Fit the layers to X.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training data.
         y : array-like of shape (n_samples,) or (n_samples, n_attributes), default=None
-            Labels, some or all; -1, NaN, None and ``pandas.NA`` are unknown.
-        init : fitted model with layers, default=None
-            Start from its weights instead of pre-training.
+            Labels of some or all samples, one column for each attribute; -1, NaN, None and ``pandas.NA`` stand for
+            unknown.
+        init : fitted estimator with layers, default=None
+            Initial weights, instead of pre-training, as for transfer from labelled data: an estimator with the same
+            layers, fitted to the same features.
 
         Returns
         -------
         self : object
-            The fitted model.
+            The fitted estimator.
         """
         return self._fit(X, y, init)
 

@@ -258,22 +258,23 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
 
     @with_callbacks
     def fit(self, X: ViewData, y: ArrayLike | None = None, observed: ArrayLike | None = None) -> Self:
-        """Learn what the views have in common.
+        """Fit the shared codes and the components of every view.
 
         Parameters
         ----------
-        X : list or dict of {array-like, sparse matrix} of shape (n_samples, n_features), or one such array
-            The views. One array is one view, or several side by side when ``view_sizes`` gives their widths. A sample
-            lacks a view where its row there is None, or NaN throughout.
+        X : list or dict of {array-like, sparse matrix} of shape (n_samples, n_features_v), or one such array
+            The views. One array is one view, or several side by side when ``view_sizes`` gives their numbers of
+            features. A sample lacks a view where its row is None, or NaN throughout.
         y : array-like of shape (n_samples,) or (n_samples, n_attributes), default=None
-            Labels, some or all; -1, NaN, None and ``pandas.NA`` are unknown. Samples of one class get similar codes.
+            Labels of some or all samples, one column for each attribute; -1, NaN, None and ``pandas.NA`` stand for
+            unknown. Codes of samples of one class become similar.
         observed : array-like of bool of shape (n_samples, n_views), default=None
             Which sample has which view, in addition to what None and NaN say.
 
         Returns
         -------
         self : object
-            The fitted model.
+            The fitted estimator.
         """
         self._validate_params()
         self._check_combination()
@@ -455,7 +456,7 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
         return task, weights, self._weighted().astype(task.views.dtype)
 
     def inverse_transform(self, H: ArrayLike) -> np.ndarray:
-        """Map codes back to the views.
+        """Reconstruct the views of samples from codes.
 
         Parameters
         ----------
@@ -465,6 +466,6 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
         Returns
         -------
         X : ndarray of shape (n_samples, n_features of all views)
-            Their reconstruction: samples of unit length in every view, side by side.
+            ``mean_ + H @ components_``: samples of unit norm in every view, side by side.
         """
         return super().inverse_transform(H) + self.mean_

@@ -189,20 +189,20 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
 
     @with_callbacks
     def fit(self, X: ViewData, y: ArrayLike | None = None) -> Self:
-        """Learn the components of every view and the consensus.
+        """Fit the components of every view and the consensus.
 
         Parameters
         ----------
-        X : list or dict of {array-like, sparse matrix} of shape (n_samples, n_features), or one such array
-            The views, not negative. One array is one view, or several side by side when ``view_sizes`` gives their
-            widths.
+        X : list or dict of {array-like, sparse matrix} of shape (n_samples, n_features_v), or one such array
+            The views, non-negative. One array is one view, or several side by side when ``view_sizes`` gives their
+            numbers of features.
         y : Ignored
             Not used, present for API consistency.
 
         Returns
         -------
         self : object
-            The fitted model.
+            The fitted estimator.
         """
         self._validate_params()
         read = self._read(X, allow_missing=False)

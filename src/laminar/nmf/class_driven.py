@@ -206,17 +206,17 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         self.verbose = verbose
 
     def predict_class(self, X: Data) -> np.ndarray:
-        """Name the class whose components a sample has most of.
+        """Predict the class of samples: the one whose components have the largest sum of codes.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, seen before or not.
+            Samples, in the fit or new.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            One of ``classes_`` each.
+            An entry of ``classes_`` for each sample.
         """
         check_is_fitted(self)
         if not len(self.classes_):

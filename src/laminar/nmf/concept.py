@@ -244,19 +244,19 @@ class ConceptFactorization(Factorizer):
     # ---- what a kernel cannot give -------------------------------------------------------------------------------
 
     def inverse_transform(self, H: ArrayLike, *, layer: int = -1) -> np.ndarray:
-        """Map codes back to the input space; not possible with a kernel.
+        """Reconstruct samples from codes; an error is raised with a kernel.
 
         Parameters
         ----------
         H : array-like of shape (n_samples, n_components)
             Codes.
         layer : int, default=-1
-            There is but one.
+            Position in ``layers_``, which has one entry.
 
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
-            Their reconstruction.
+            H times the components.
         """
         check_is_fitted(self)
         if self.kernel is not None:

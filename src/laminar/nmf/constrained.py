@@ -159,36 +159,37 @@ class ConstrainedNMF(NonNegativeData, Factorizer):
 
     @with_callbacks
     def fit(self, X: Data, y: ArrayLike | None = None) -> Self:
-        """Learn the components of X.
+        """Fit the factorisation to X.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training data.
         y : array-like of shape (n_samples,), default=None
-            Labels, some or all; -1, NaN, None and ``pandas.NA`` are unknown.
+            Labels of some or all samples; -1, NaN, None and ``pandas.NA`` stand for unknown.
 
         Returns
         -------
         self : object
-            The fitted model.
+            The fitted estimator.
         """
         return self._fit(X, y)
 
     def fit_transform(self, X: Data, y: ArrayLike | None = None) -> np.ndarray:
-        """Learn the components of X and return the codes `transform` gives its samples.
+        """Fit the factorisation to X and return what `transform` gives for its samples.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training data.
         y : array-like of shape (n_samples,), default=None
-            Labels, some or all.
+            Labels of some or all samples; -1, NaN, None and ``pandas.NA`` stand for unknown.
 
         Returns
         -------
         H : ndarray of shape (n_samples, n_components)
-            Non-negative codes. Those of the fit itself are in ``layers_[-1].representation``.
+            Non-negative codes of each sample by itself. Those of the fit, equal inside each class, are
+            ``layers_[-1].representation``.
         """
         return self.fit(X, y).transform(X)
 

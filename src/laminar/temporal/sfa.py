@@ -129,7 +129,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self.random_state = random_state
 
     def fit(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
-        """Learn the slow features of one or several sequences.
+        """Fit the slow features of one or several sequences.
 
         Parameters
         ----------
@@ -138,12 +138,12 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         y : Ignored
             Not used, present for API consistency.
         groups : array-like of shape (n_samples,), default=None
-            The sequence of each frame; no step leads from one to another. None means that all are one sequence.
+            Sequence of each frame; steps between sequences do not count. None means one sequence.
 
         Returns
         -------
         self : object
-            The fitted model.
+            The fitted estimator.
         """
         self._validate_params()
         with no_text():
@@ -199,12 +199,12 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return int(np.clip(np.searchsorted(shares, self.n_pcs) + 1, k, S.shape[1]))
 
     def transform(self, X: Data) -> np.ndarray:
-        """Return the slow features of frames, seen before or not.
+        """Compute the slow features of frames.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Frames.
+            Frames, in the fit or new.
 
         Returns
         -------
@@ -217,7 +217,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return (X - self.mean_) @ self.components_.T
 
     def inverse_transform(self, X: Data) -> np.ndarray:
-        """Map features back to frames, by least squares over the training frames.
+        """Reconstruct frames from features, by least squares over the training frames.
 
         Parameters
         ----------
@@ -227,7 +227,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         Returns
         -------
         frames : ndarray of shape (n_samples, n_features)
-            Their reconstruction; its features are those given.
+            ``X @ patterns_ + mean_``.
         """
         check_is_fitted(self)
         X = check_array(X, dtype=[np.float64, np.float32])
