@@ -57,7 +57,7 @@ def nameable(model, H: np.ndarray) -> np.ndarray:
 
 
 class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """The half of a model that comes after ``fit``; it needs ``components_``, ``layers_`` and ``clusters_``."""
+    """Base of all estimators: transform, score and clusters, from ``components_``, ``layers_`` and ``clusters_``."""
 
     loss = "frobenius"
     _constraints: dict = {"H": NonNegative(), "Z": NonNegative()}

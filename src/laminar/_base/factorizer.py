@@ -37,11 +37,11 @@ class Layer:
     Attributes
     ----------
     weights : ndarray of shape (n_components, n_inputs)
-        What the layer multiplies its codes by to give the layer below.
+        Z: the codes of the layer times Z approximate the codes of the layer below, or X.
     components : ndarray of shape (n_components, n_features)
-        The same down to the input, so that it can be drawn.
+        The product of the weights of the layer and of all layers below it: the codes times it approximate X.
     representation : ndarray of shape (n_samples, n_components)
-        Codes of the training samples.
+        H, the codes of the training samples.
     """
 
     weights: np.ndarray
@@ -50,7 +50,7 @@ class Layer:
 
 
 class NonNegativeData:
-    """For models of parts: X must not be negative."""
+    """Check of X for factorisations of non-negative data."""
 
     def _check_data(self, X) -> None:
         least = smallest(X)
@@ -71,7 +71,7 @@ class NonNegativeData:
 
 
 class Factorizer(CallbackSupportMixin, Coder):
-    """What every single-layer model shares; a model states its constraints and its start."""
+    """Base of the estimators with one layer: from X to a `Problem`, its solution and the fitted attributes."""
 
     _parameter_constraints: dict = {
         "n_components": [Interval(Integral, 1, None, closed="left")],

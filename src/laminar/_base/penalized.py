@@ -19,10 +19,10 @@ from .factorizer import Factorizer
 
 
 class Penalized(Factorizer):
-    """A factorisation whose codes are tied to each other, to labels or to time.
+    """Base of the factorisations with a penalty on the codes, by a graph, labels or time.
 
-    ``layers_[-1].representation`` holds the codes of the fit, which know the graph and the labels; `transform` codes
-    any sample, seen before or not, by the components alone.
+    ``layers_[-1].representation`` holds the codes of the fit, which depend on the penalty; `transform` minimises the
+    fit alone, for any sample.
     """
 
     _parameter_constraints: dict = {

@@ -20,10 +20,10 @@ _ARRAYS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_al
 
 
 class ViewCoder(Coder):
-    """A `Coder` whose X is a list or dict of views, or one array with ``view_sizes``.
+    """Base of the estimators of several views: X is a list or dict of views, or one array with ``view_sizes``.
 
-    A model says how views become codes, ``_coded``, how much of them these explain, ``_explained``, and how codes are
-    looked at, ``_look``.
+    An estimator implements the codes of views, ``_coded``, the part of the views they explain, ``_explained``, and the
+    forms of the codes, ``_look``.
     """
 
     @no_text()
