@@ -43,9 +43,9 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     The bands B_b are the principal scores F of the samples themselves, F smoothed over a graph of nearest neighbours
     (what samples share with their neighbours), or F less that (what they do not share). acc_b is the accuracy of ridge
-    classifiers of the attribute on half of the labelled samples, trained on the other half. P removes a part of what
-    tells the classes of the other attributes apart. Unlabelled samples enter through the scores and the graphs. One
-    more layer holds what is left when the directions of all attributes are removed. The model is Laminar's own.
+    classifiers of the attribute on half of the labelled samples, trained on the other half. P removes a part of the
+    differences between the classes of the other attributes. Unlabelled samples enter through the scores and the graphs.
+    One more layer holds what is left when the directions of all attributes are removed. The model is Laminar's own.
 
     Parameters
     ----------

@@ -153,6 +153,15 @@ def concat_pca(
 class BestView(NamedTuple):
     """The view that was best, and how good all of them were.
 
+    Attributes
+    ----------
+    name : object
+        Name of the best view.
+    labels : ndarray of shape (n_samples,)
+        Its clusters.
+    scores : dict
+        Score of every view, by name.
+
     Examples
     --------
     >>> BestView(name="pixels", labels=np.array([0, 1]), scores={"pixels": 1.0, "noise": 0.2}).name
