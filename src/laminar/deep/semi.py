@@ -160,9 +160,9 @@ class DeepSemiNMF(Batches):
         S = ((1 + lam) I - lam N)^-1 U,     Y = the k_m leading principal scores of S, with rows of unit norm
         H_m <- max(0, Y R),     R <- P Q^T from the singular value decomposition P D Q^T of Y^T H_m                 (8)
 
-    from two random rotations, of which the better is kept. With ``n_clusters`` U has at least twice as many columns.
-    (3) is minimised by HALS and least squares with extrapolation; (4) by L-BFGS-B over H_m and Z_2, ..., Z_m, with the
-    best Z_1 for them.
+    from two random rotations, of which the better is kept. U has k_m columns, or with ``n_clusters`` at least
+    ``2 n_clusters``. (3) is minimised by HALS and least squares with extrapolation; (4) by L-BFGS-B over H_m and Z_2,
+    ..., Z_m, with the best Z_1 for them.
 
     (1) depends on H_m and on the product of the weights alone: fine-tuning is Semi-NMF initialised by pre-training, and
     hidden codes do not enter it (docs/methods.md 5.1). Hidden codes are those of pre-training or, where fine-tuning

@@ -45,8 +45,8 @@ class DeepWSF(Deep):
 
         1/2 ||X - H_m Z_m ... Z_1||^2 + 1/2 sum_j alpha_j Tr(H_m^T L_j H_m)                                         (3)
 
-    In (1) and (2) no change of the scales of the codes matters. Eq. 21 of [1]_ has the trace penalty on the codes of
-    every layer: it has no minimiser, and Algorithm 2 of [1]_ does not minimise it (docs/methods.md 5.4).
+    (2), and (1) but for the ridge, do not depend on the scales of the codes. Eq. 21 of [1]_ has the trace penalty on
+    the codes of every layer: it has no minimiser, and Algorithm 2 of [1]_ does not minimise it (docs/methods.md 5.4).
 
     Parameters
     ----------

@@ -146,7 +146,7 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
     **Algorithm.** With `normalize` the problem is solved for Y (n_samples, k - 1) of any sign: with B = sum_v w_v F_v
     Z_v^T, G = sum_v w_v Z_v Z_v^T and q_a = y_a^T L y_a, one iteration is::
 
-        Y   <- B G^-1, or with the second term of (1) the minimiser of a majoriser of                               (1)
+        Y   <- B G^-1, or with a second term in (1) the minimiser of a majoriser
         Z_v <- (Y^T Y + diag(q))^-1 Y^T F_v                                                                         (2)
 
     over the samples that have view v, with an extrapolation after [2]_, and in the end non-negative codes for the same

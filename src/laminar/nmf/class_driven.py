@@ -105,7 +105,7 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         ``||X - H Z||``, the Frobenius norm of the residual; with ``loss="kl"`` the divergence.
     objective_history_ : ndarray of shape (n_evaluations,)
         The objective (1), or (2), after each accepted iteration; with ``loss="kl"``, where evaluating it costs as much
-        as an iteration, after the first, every tenth and the last. With ``scale="none"`` and ``rule="published"`` it
+        as an iteration, after the first, every tenth and the last. With ``scale="none"`` or ``rule="published"`` it
         belongs to the factors before the rows of Z are normalised.
     n_iter_ : int
         Number of iterations made.
@@ -129,8 +129,9 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         z_a <- max(0, z_a - (G'_a Z - h_a^T X + w/2 m_a^T h_a) / G'_aa),   a = 1..k                                 (4)
 
     Both steps are followed by an extrapolation ``F + beta (F - F_old)`` with an adaptive beta, after [2]_; an iteration
-    that increases the objective is rejected and beta is decreased. With ``loss="kl"`` and R = X / (H Z), where the rows
-    of Z are kept at sum one::
+    that increases the objective is rejected and beta is decreased. ``solver="mu"`` and ``solver="apg"`` replace HALS by
+    the multiplicative update, or by an accelerated projected gradient, for the same objective. With ``loss="kl"`` and R
+    = X / (H Z), where the rows of Z are kept at sum one::
 
         H <- H * (R Z^T) / (1 + alpha M),   Z <- Z * (H^T R), its rows divided by their sums                        (5)
 

@@ -90,7 +90,7 @@ class DiscriminantNMF(NonNegativeData, Penalized):
         ``||X - H Z||``, the Frobenius norm of the residual.
     objective_history_ : ndarray of shape (n_accepted,)
         The objective (1) after each accepted iteration. With ``between > 0`` it may be negative. With ``scale="none"``
-        and ``rule="published"`` it belongs to the factors before the rows of Z are normalised.
+        or ``rule="published"`` it belongs to the factors before the rows of Z are normalised.
     n_iter_ : int
         Number of iterations made.
     converged_ : bool
@@ -116,8 +116,10 @@ class DiscriminantNMF(NonNegativeData, Penalized):
         z_a <- max(0, z_a - (G'_a Z - h_a^T X) / G'_aa),   G' = H^T H + diag(q)                                     (3)
 
     Neither increases (1). Both steps are followed by an extrapolation ``F + beta (F - F_old)`` with an adaptive beta,
-    after [3]_; an iteration that increases the objective is rejected and beta is decreased. ``rule="published"``, from
-    the code of the authors of [2]_, the terms with ``within`` on labelled samples only::
+    after [3]_; an iteration that increases the objective is rejected and beta is decreased. ``solver="mu"`` and
+    ``solver="apg"`` replace HALS by the multiplicative update, or by an accelerated projected gradient, for the same
+    objective. ``rule="published"``, from the code of the authors of [2]_, the terms with ``within`` on labelled samples
+    only::
 
         H <- H * (X Z^T + within P H) / (H Z Z^T + within H),   Z <- Z * (H^T X) / (H^T H Z)                        (4)
 

@@ -37,6 +37,8 @@ class GNMF(NonNegativeData, Penalized):
 
         D(X || H Z) + w/2 sum_a h_a^T L h_a,   rows of Z with sum one,   w = alpha n_samples / sum(X)               (2)
 
+    or, with ``scale="none"``, with w = alpha and rows of Z of any sum.
+
     Parameters
     ----------
     n_components : int, default=10
@@ -102,7 +104,7 @@ class GNMF(NonNegativeData, Penalized):
         ``||X - H Z||``, the Frobenius norm of the residual; with ``loss="kl"`` the divergence.
     objective_history_ : ndarray of shape (n_evaluations,)
         The objective (1), or (2), after each accepted iteration; with ``loss="kl"``, where evaluating it costs as much
-        as an iteration, after the first, every tenth and the last. With ``scale="none"`` and ``rule="published"`` it
+        as an iteration, after the first, every tenth and the last. With ``scale="none"`` or ``rule="published"`` it
         belongs to the factors before the rows of Z are normalised.
     n_iter_ : int
         Number of iterations made.
@@ -128,8 +130,9 @@ class GNMF(NonNegativeData, Penalized):
         z_a <- max(0, z_a - (G'_a Z - h_a^T X) / G'_aa),   G' = H^T H + alpha diag(q)                               (4)
 
     Both steps are followed by an extrapolation ``F + beta (F - F_old)`` with an adaptive beta, after [2]_; an iteration
-    that increases the objective is rejected and beta is decreased. With ``loss="kl"``, R = X / (H Z), r = H * (R Z^T),
-    u = w c and b = 1 - u * H + w L H::
+    that increases the objective is rejected and beta is decreased. ``solver="mu"`` and ``solver="apg"`` replace HALS by
+    the multiplicative update, or by an accelerated projected gradient, for the same objective. With ``loss="kl"``, R =
+    X / (H Z), r = H * (R Z^T), u = w c and b = 1 - u * H + w L H::
 
         H <- 2 r / (b + sqrt(b^2 + 4 u r)),   Z <- Z * (H^T R), its rows divided by their sums                      (5)
 
@@ -303,8 +306,8 @@ class WSF(Penalized):
     reconstruction_err_ : float
         ``||X - H Z||``, the Frobenius norm of the residual.
     objective_history_ : ndarray of shape (n_accepted,)
-        The objective (1) after each accepted iteration. With ``scale="none"`` and ``rule="published"`` it belongs to
-        the factors before the rows of Z are normalised.
+        The objective (1) after each accepted iteration. With ``scale="none"`` or ``rule="published"`` it belongs to the
+        factors before the rows of Z are normalised.
     n_iter_ : int
         Number of iterations made.
     converged_ : bool
@@ -331,7 +334,9 @@ class WSF(Penalized):
 
     (2) is HALS on a majoriser, (3) exact; neither increases (1). Both steps are followed by an extrapolation
     ``F + beta (F - F_old)`` with an adaptive beta, after [2]_; an iteration that increases the objective is rejected
-    and beta is decreased. ``rule="published"``: eq. 4 and 5 of [1]_ with the graph, Z before H::
+    and beta is decreased. ``solver="mu"`` and ``solver="apg"`` replace HALS by the multiplicative update, or by an
+    accelerated projected gradient, for the same objective. ``rule="published"``: eq. 4 and 5 of [1]_ with the graph, Z
+    before H::
 
         Z <- pinv(H) X,     H <- H * ((B^+ + H G^- + W H) / (B^- + H G^+ + d * H))^(1/2)                            (4)
 

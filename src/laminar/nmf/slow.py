@@ -78,8 +78,8 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
     reconstruction_err_ : float
         ``||X - H Z||``, the Frobenius norm of the residual.
     objective_history_ : ndarray of shape (n_accepted,)
-        The objective (1) after each accepted iteration. With ``scale="none"`` and ``rule="published"`` it belongs to
-        the factors before the rows of Z are normalised.
+        The objective (1) after each accepted iteration. With ``scale="none"`` or ``rule="published"`` it belongs to the
+        factors before the rows of Z are normalised.
     n_iter_ : int
         Number of iterations made.
     converged_ : bool
@@ -106,8 +106,9 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
         z_a <- max(0, z_a - (G'_a Z - h_a^T X) / G'_aa),   G' = H^T H + 2 alpha diag(q)                             (3)
 
     Neither increases (1). Both steps are followed by an extrapolation ``F + beta (F - F_old)`` with an adaptive beta,
-    after [2]_; an iteration that increases the objective is rejected and beta is decreased. ``rule="published"``: eq.
-    13 and 3 of [1]_::
+    after [2]_; an iteration that increases the objective is rejected and beta is decreased. ``solver="mu"`` and
+    ``solver="apg"`` replace HALS by the multiplicative update, or by an accelerated projected gradient, for the same
+    objective. ``rule="published"``: eq. 13 and 3 of [1]_::
 
         H <- H * (X Z^T + 2 alpha W H) / (H Z Z^T + 2 alpha d * H),   Z <- Z * (H^T X) / (H^T H Z)                  (4)
 
