@@ -102,7 +102,7 @@ class ConstrainedNMF(NonNegativeData, Factorizer):
         Q <- Q * (A^T X Z^T) / (A^T A Q Z Z^T),              Z <- Z * (H^T X) / (H^T H Z)                           (2)
         Q <- Q * (A^T R Z^T) / ((A^T 1) (Z 1)^T),            Z <- Z * (H^T R) / ((H^T 1) 1^T)                       (3)
 
-    (3) with ``loss="kl"`` and R = X / (H Z). Neither increases (1). A is never formed.
+    where (3) is for ``loss="kl"``, with R = X / (H Z). Neither increases (1). A is never formed.
 
     `transform` codes every sample by the components alone; it does not use labels.
 
