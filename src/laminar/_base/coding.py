@@ -80,16 +80,10 @@ class Layer:
 
 
 class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """The half of a model that comes after ``fit``; it needs ``components_``, ``layers_`` and ``clusters_``."""
+    """Base of all estimators: transform, score and clusters, from ``components_``, ``layers_`` and ``clusters_``."""
 
     loss = "frobenius"
     _constraints: Mapping[str, Constraint] = {"H": NonNegative(), "Z": NonNegative()}
-
-    def _store(self, parameters: dict) -> None:
-        """Keep the parameters of ``__init__``, given its ``locals()``, as they are: scikit-learn's rule."""
-        for name, value in parameters.items():
-            if name not in ("self", "__class__"):
-                setattr(self, name, value)
 
     def _check_data(self, X) -> None:
         """Refuse X the model has no meaning for."""
@@ -112,19 +106,23 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
 
     def transform(self, X: Data, *, layer: int = -1, method: str = "nonnegative", readout: str = "raw") -> np.ndarray:
-        """Code samples exactly: the best non-negative combination of the components for each.
+        """Compute the codes of samples for the fitted components.
+
+        The codes of a sample minimise the loss over ``h >= 0``, without any penalty; samples do not influence each
+        other.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, seen before or not.
+            Samples, in the fit or new.
         layer : int, default=-1
-            Which of ``layers_``; the last is the top.
+            Position in ``layers_``; the last is the top layer.
         method : {"nonnegative", "pinv"}, default="nonnegative"
-            "pinv" is plain least squares: faster, and of any sign.
+            "pinv" is unconstrained least squares: faster, with codes of any sign.
         readout : {"raw", "whitened", "isometric"}, default="raw"
-            How the codes are looked at (`readout`): as they are; in the basis-free form that is clustered; or with the
-            distances of what they stand for in the input space, for classifiers.
+            Form of the codes: H itself; whitened by the codes of the training samples, with rows of unit norm, the form
+            that is clustered, which does not depend on the basis of the codes; or times the square root of the Gram
+            matrix of the components, so that distances are those of the reconstructions, for classifiers.
 
         Returns
         -------
@@ -182,19 +180,19 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return solve(problem, factors, updates, monitor=monitor, extrapolate=True, evaluate_every=10).factors["H"]
 
     def inverse_transform(self, H: ArrayLike, *, layer: int = -1) -> np.ndarray:
-        """Map codes back to the input space.
+        """Reconstruct samples from codes.
 
         Parameters
         ----------
         H : {array-like, sparse matrix} of shape (n_samples, n_components)
             Codes.
         layer : int, default=-1
-            Which of ``layers_`` they belong to.
+            Position in ``layers_`` of the layer they belong to.
 
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
-            Their reconstruction.
+            H times the components of the layer.
         """
         check_is_fitted(self)
         return self._check_codes(H, layer) @ self._layer(layer).components
@@ -216,14 +214,18 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return H
 
     def cluster(self, X: Data, n_clusters: int | None = None) -> np.ndarray:
-        """Cluster samples by their codes, in a scaling no change of basis can alter (`readout.Clusters`).
+        """Cluster samples by their codes.
+
+        The codes of `transform` are brought to the form in which those of the training samples were clustered, see
+        ``clusters_``, and join the nearest cluster.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-        n_clusters : int or None
-            Number of clusters; None means the model's ``n_clusters``, or its number of components.
+            Samples, in the fit or new.
+        n_clusters : int or None, default=None
+            Number of clusters; None means the parameter ``n_clusters`` of the estimator or, if that is None, its number
+            of components.
 
         Returns
         -------
@@ -236,12 +238,12 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self.clusters_.predict(self._transform(X), n_clusters or self.n_clusters or len(self.components_))
 
     def predict(self, X: Data) -> np.ndarray:
-        """Return the cluster of each sample; `cluster` with the model's own number of clusters.
+        """Cluster samples by their codes, with the number of clusters of the estimator.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
+            Samples, in the fit or new.
 
         Returns
         -------
@@ -251,12 +253,16 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self.cluster(X)
 
     def fit_predict(self, X: Data, y: ArrayLike | None = None, **parameters) -> np.ndarray:
-        """Fit and return the cluster of each training sample, by the codes of the fit.
+        """Fit the estimator and cluster the training samples by the codes of the fit.
 
         Parameters
         ----------
-        X, y, **parameters
-            As for `fit`.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data; for estimators of several views, the views in any form `fit` takes.
+        y : array-like or None, default=None
+            Labels, for the estimators whose `fit` uses them.
+        **parameters : dict
+            Further arguments of `fit`.
 
         Returns
         -------
@@ -267,14 +273,15 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self.clusters_.predict(H, self.n_clusters or len(self.components_))
 
     def score(self, X: Data, y: ArrayLike | None = None) -> float:
-        """Share of X the model explains: 1 is a perfect fit.
+        """Return the explained part of X, 1 for a perfect fit.
 
-        ``1 - ||X - HZ||^2 / ||X||^2``, or with the KL loss ``-D(X || HZ) / sum(X)``, where 0 is a perfect fit.
+        ``1 - ||X - H Z||^2 / ||X||^2`` with the codes H of `transform` on the top layer; with ``loss="kl"``
+        ``-D(X || H Z) / sum(X)``, which is 0 for a perfect fit.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
+            Samples, in the fit or new.
         y : Ignored
             Not used, present for API consistency.
 

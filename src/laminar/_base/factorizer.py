@@ -59,7 +59,7 @@ class Factorization(Problem):
 
 
 class NonNegativeData:
-    """For models of non-negative X."""
+    """Check of X for factorisations of non-negative data."""
 
     def _check_data(self, X) -> None:
         least = smallest(X)
@@ -81,7 +81,7 @@ class NonNegativeData:
 
 
 class Factorizer(CallbackSupportMixin, Coder):
-    """What every single-layer model shares; a model states its constraints and its start."""
+    """Base of the estimators with one layer: from X to a `Problem`, its solution and the fitted attributes."""
 
     _parameter_constraints: dict = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -112,7 +112,17 @@ class Factorizer(CallbackSupportMixin, Coder):
         random_state=None,
         verbose=0,
     ):
-        self._store(locals())
+        self.n_components = n_components
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.eta = eta
+        self.rule = rule
+        self.n_clusters = n_clusters
+        self.callback = callback
+        self.random_state = random_state
+        self.verbose = verbose
 
     # What a model declares: the constraint of each factor (`Coder`) and its two rules.
     _fast = Rule()
@@ -122,7 +132,7 @@ class Factorizer(CallbackSupportMixin, Coder):
 
     @with_callbacks
     def fit(self, X: Data, y: ArrayLike | None = None) -> Self:
-        """Learn the components of X.
+        """Fit the factorisation to X.
 
         Parameters
         ----------
@@ -134,7 +144,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         Returns
         -------
         self : object
-            The fitted model.
+            The fitted estimator.
         """
         return self._fit(X, y)
 
@@ -161,7 +171,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         return self
 
     def fit_transform(self, X: Data, y: ArrayLike | None = None) -> np.ndarray:
-        """Learn the components of X and return the codes of its samples.
+        """Fit the factorisation to X and return the codes of its samples.
 
         Parameters
         ----------
@@ -173,7 +183,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         Returns
         -------
         H : ndarray of shape (n_samples, n_components)
-            Non-negative codes.
+            Non-negative codes of the fit, ``layers_[-1].representation``.
         """
         return self.fit(X, y).layers_[-1].representation.copy()
 

@@ -19,10 +19,10 @@ from .factorizer import Factorization, Factorizer
 
 
 class Penalized(Factorizer):
-    """A factorisation whose codes are tied to each other, to labels or to time.
+    """Base of the factorisations with a penalty on the codes, by a graph, labels or time.
 
-    ``layers_[-1].representation`` holds the codes of the fit, which know the graph and the labels; `transform` codes
-    any sample, seen before or not, by the components alone.
+    ``layers_[-1].representation`` holds the codes of the fit, which depend on the penalty; `transform` minimises the
+    fit alone, for any sample.
     """
 
     _parameter_constraints: dict = {
@@ -32,40 +32,43 @@ class Penalized(Factorizer):
 
     @with_callbacks
     def fit(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
-        """Learn the components of X.
+        """Fit the factorisation to X.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training data.
         y : array-like of shape (n_samples,) or (n_samples, n_attributes), default=None
-            Labels, some or all; -1, NaN, None and ``pandas.NA`` are unknown. Models without labels ignore it.
+            Labels of some or all samples, one column for each attribute; -1, NaN, None and ``pandas.NA`` stand for
+            unknown. Estimators and graphs without labels ignore it.
         groups : array-like of shape (n_samples,), default=None
-            The sequence each sample belongs to, for graphs in time.
+            Sequence of each sample, for graphs in time; None means one sequence.
 
         Returns
         -------
         self : object
-            The fitted model.
+            The fitted estimator.
         """
         return self._fit(X, y, groups)
 
     def fit_transform(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> np.ndarray:
-        """Learn the components of X and return the codes `transform` gives its samples.
+        """Fit the factorisation to X and return what `transform` gives for its samples.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training data.
         y : array-like of shape (n_samples,) or (n_samples, n_attributes), default=None
-            Labels, some or all.
+            Labels of some or all samples, one column for each attribute; -1, NaN, None and ``pandas.NA`` stand for
+            unknown. Estimators and graphs without labels ignore it.
         groups : array-like of shape (n_samples,), default=None
-            The sequence each sample belongs to.
+            Sequence of each sample, for graphs in time; None means one sequence.
 
         Returns
         -------
         H : ndarray of shape (n_samples, n_components)
-            Non-negative codes. Those of the fit itself are in ``layers_[-1].representation``.
+            Non-negative codes of each sample by itself. Those of the fit, which depend on the penalty, are
+            ``layers_[-1].representation``.
         """
         return self.fit(X, y, groups).transform(X)
 

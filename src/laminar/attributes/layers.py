@@ -32,66 +32,103 @@ Mix = dict[int, np.ndarray]  # by the position of a band, a matrix its scores ar
 
 
 class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """One non-negative layer for each attribute (identity, pose, light, ...) from few labels, and one for the rest.
+    """Layers of non-negative codes, one for each attribute of the labels, from weighted bands of graph-filtered scores.
 
-    The principal scores of the samples are split into *bands*: what samples share with their nearest neighbours and
-    what they do not, over several graphs. The labelled samples tell how much each band says about an attribute
-    (accuracy of a ridge classifier on half of them, trained on the other half), and the layer of the attribute codes
-    the bands weighed by that. Unlabelled samples shape the graphs.
+    For each attribute (identity, pose, light, ...), with a label for a few samples, a layer of codes H >= 0 (n_samples,
+    k) with H Z ~ T (scikit-learn's NMF calls H and Z W and H), where T holds principal scores of the bands weighted for
+    that attribute::
+
+        T = leading principal scores of [sqrt(w_1) B_1 P, ..., sqrt(w_q) B_q P],   w_b ~ (acc_b - chance)^power     (1)
+
+    The bands B_b are the principal scores F of the samples themselves, F smoothed over a graph of nearest neighbours
+    (what samples share with their neighbours), or F less that (what they do not share). acc_b is the accuracy of ridge
+    classifiers of the attribute on half of the labelled samples, trained on the other half. P removes a part of the
+    differences between the classes of the other attributes. Unlabelled samples enter through the scores and the graphs.
+    One more layer holds what is left when the directions of all attributes are removed. The model is Laminar's own.
 
     Parameters
     ----------
     n_components : int, default=100
-        Codes a layer has. Never more than the number of principal scores plus one: k non-negative codes hold k - 1
+        Number k of codes of a layer, at most one more than there are principal scores: k non-negative codes hold k - 1
         features.
     bands : sequence of Band or None, default=None
-        Which bands (:class:`laminar.attributes.bands.Band`); None means ``laminar.attributes.bands.BANDS``. The first
-        is used alone where labels say nothing: an attribute without labels, of one class, or with one label a class.
+        The bands (:class:`laminar.attributes.bands.Band`); None means ``laminar.attributes.bands.BANDS``. The first, of
+        kind "scores", is used alone for an attribute of which the labels say nothing: none known, one class, or one
+        label in each class.
     n_scores : int, default=200
-        Principal scores of the centred data, within their rank.
+        Number of principal scores of the centred data, at most their rank.
     power : float, default=16.0
-        Bands are weighed by ``(accuracy - chance) ** power``.
+        Exponent of the weights in (1).
     ridges : sequence of float, default=(0.01, 0.1, 1.0)
-        Penalties of the ridge classifiers whose mean accuracy counts, of features with a mean square of one.
+        Penalties of the ridge classifiers whose mean accuracy is taken, for features with a mean square of one.
     invariance : float in [0, 1], default=0.5
-        Share of the differences between the class means of the *other* attributes that a layer does without. At 1 their
-        means are equal: use it where attributes are independent of each other, 0 where one is part of another.
+        Part of the differences between the class means of the other attributes that P removes. With 1 these means
+        become equal: for attributes that are independent of each other; 0 where one attribute is part of another.
     readout : {"isometric", "raw", "whitened"}, default="isometric"
-        What `transform` returns: the codes in the scaling that keeps the distances of the weighed bands, for
-        classifiers, of any sign; the non-negative codes themselves; or their basis-free form, for clusters.
+        What `transform` and `training_codes` return: the codes times the square root of the Gram matrix of Z, of any
+        sign, which keeps the distances of the weighted bands, for classifiers; the non-negative codes; or the whitened
+        codes with rows of unit norm, for clusters.
     sweeps : int, default=1
-        Of coordinate descent on the codes. 0 gives the sparsest codes; with more they explain more of the bands.
+        Sweeps of HALS over the codes. 0 gives the sparsest codes; more sweeps decrease the error of H Z.
     max_steps : int, default=50
-        Largest number of steps of the search for a basis in which codes are non-negative.
+        Maximum number of steps of the search for the directions A, see Notes.
     random_state : int, RandomState instance or None, default=None
         Seed of the decomposition of data with more than 1500 samples and features.
 
     Attributes
     ----------
     attributes_ : list
-        Names of the attributes, the columns of y; their positions where they have no names.
+        Names of the attributes, the columns of y; positions where they have no names.
     layers_ : list of Layer
-        A layer for each attribute, then one of what is left when the directions in which the classes of the labelled
-        samples differ are taken out. ``weights`` lead to the weighed bands, ``components`` to the (centred) input, and
-        ``representation`` holds the non-negative codes of the training samples.
+        A layer for each attribute, then one for the rest. ``weights`` is Z of shape (n_components, n_directions),
+        ``components`` of shape (n_components, n_features) the least-squares components of the centred data, and
+        ``representation`` H, the codes of the training samples.
     components_ : ndarray of shape (n_components, n_features)
-        Those of the first layer.
+        The components of the first layer.
     mean_ : ndarray of shape (n_features,)
-        Of the training samples: they are near ``mean_ + H @ components``.
+        Mean of the training samples, which are near ``mean_ + H @ components``.
     band_weights_ : dict
-        Weight of every band for every attribute, ready for ``pandas.DataFrame``.
+        Weight w_b of every band, by its name, for every attribute; ready for ``pandas.DataFrame``.
+    n_features_in_ : int
+        Number of features of X in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X in `fit` had column names that are all strings.
 
     See Also
     --------
     WSF : A penalty on the codes of samples that share a label.
+    DeepWSF : The same on several layers.
+    laminar.layer_attribute_table : What each layer says about each attribute.
 
     Notes
     -----
-    Training samples have two sets of codes: those of the fit, which know all of the graphs (`training_codes`), and
-    those any sample has by its nearest training samples (`transform`). Train a classifier on the kind it is to be used
-    on: the first for samples that were in the fit without a label, the second for new ones.
+    **Algorithm.** With N the weights of a graph of nearest neighbours by the directions of the whitened leading scores,
+    normalised by its degrees, the smooth band of strength lam is that of [1]_ up to scale::
 
-    Features in different units should be standardised first.
+        S = ((1 + lam) I - lam N)^-1 F,     detail band: F - S                                                      (2)
+
+    and all bands are brought to the mean square of F. P = I - invariance V V^T, where the columns of V span the
+    differences between the class means of the other attributes. With T of d columns and directions A (d + 1, d) that
+    sum to zero and have orthonormal columns, the corners of a regular simplex, the codes are::
+
+        A = argmax ||max(0, T A^T)||^2,     H = max(0, T A^T),     Z = (H^T H)^-1 H^T T                             (3)
+        h_a <- max(0, h_a - (H g_a - b_a) / G_aa),   G = Z Z^T,   B = T Z^T,   sweeps times                         (4)
+
+    A is found by steps that never decrease its objective, each a singular value decomposition; (4) is HALS [2]_. A new
+    sample becomes a node of each graph that leaves the others unchanged, with row
+    ``s = (f + lam sum_j S_j / sqrt(q d_j)) / (1 + lam)`` over its q nearest training samples j, of degrees d_j.
+
+    Training samples have two sets of codes: those of the fit, where all samples are in the graphs (`training_codes`),
+    and those that any sample has by its nearest training samples (`transform`). A classifier should be trained on the
+    kind it is used on: the first for samples that were in the fit without a label, the second for new ones. Features in
+    different units should be standardised first.
+
+    References
+    ----------
+    .. [1] D. Zhou, O. Bousquet, T. Lal, J. Weston and B. Schoelkopf, Learning with local and global consistency,
+       Advances in Neural Information Processing Systems 16, 2004.
+    .. [2] A. Cichocki and A.-H. Phan, Fast local algorithms for large scale nonnegative matrix and tensor
+       factorizations, IEICE Transactions on Fundamentals E92-A, 2009. doi:10.1587/transfun.E92.A.708.
 
     Examples
     --------
@@ -146,19 +183,20 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     # ---- fitting -------------------------------------------------------------------------------------------------
 
     def fit(self, X: Data, y: ArrayLike | None = None) -> Self:
-        """Learn a layer for each attribute.
+        """Fit a layer for each attribute.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data; at least two samples.
+            Training data, at least two samples.
         y : array-like of shape (n_samples,) or (n_samples, n_attributes), default=None
-            Labels, some or all; -1, NaN, None and ``pandas.NA`` are unknown. One column an attribute.
+            Labels of some or all samples, one column for each attribute; -1, NaN, None and ``pandas.NA`` stand for
+            unknown.
 
         Returns
         -------
         self : object
-            The fitted model.
+            The fitted estimator.
         """
         self._validate_params()
         _check_ridges(self.ridges)
@@ -226,21 +264,21 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     # ---- using ---------------------------------------------------------------------------------------------------
 
     def transform(self, X: Data, attribute: Hashable = None, *, readout: str | None = None) -> np.ndarray:
-        """Code samples, seen before or not, by their nearest training samples.
+        """Compute the codes of samples on one layer, by their nearest training samples.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
+            Samples, in the fit or new.
         attribute : str, int or None, default=None
             Which layer: a name from ``attributes_``, "rest", or a position in ``layers_``. None means the first.
         readout : {"isometric", "raw", "whitened"} or None, default=None
-            How the codes are looked at; None means as the model's parameter says.
+            Form of the codes, see the parameter of that name; None means its value.
 
         Returns
         -------
         H : ndarray of shape (n_samples, n_components)
-            Codes in the units of X, unless whitened.
+            Codes, in the units of X unless whitened.
         """
         return nameable(self, self._transform(X, attribute, readout))
 
@@ -254,17 +292,19 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return self._read(i, H * X.dtype.type(self._bank.scale), readout)
 
     def training_codes(self, attribute: Hashable = None) -> np.ndarray:
-        """Codes the training samples have in the fit, where all of them shaped each other.
+        """Return the codes of the training samples in the fit, on one layer.
+
+        There all training samples are nodes of the graphs; `transform` gives them the codes of new samples.
 
         Parameters
         ----------
         attribute : str, int or None, default=None
-            Which layer, as for `transform`.
+            Which layer: a name from ``attributes_``, "rest", or a position in ``layers_``. None means the first.
 
         Returns
         -------
         H : ndarray of shape (n_samples, n_components)
-            Codes in the units of X, as ``readout`` says.
+            Codes, in the units of X unless whitened, in the form of the parameter ``readout``.
         """
         check_is_fitted(self)
         i = self._position(attribute)

@@ -27,8 +27,10 @@ class CoTrainedSpectral(AffinityClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters, and of eigenvectors a view.
-    affinity, n_neighbors
-        As for `NgJordanWeiss`, for each view; "precomputed" views are affinities themselves.
+    affinity : {"gaussian", "knn", "rank", "precomputed"} or Graph, default="gaussian"
+        Affinity of the samples in each view, see `NgJordanWeiss`; "precomputed" views are affinities themselves.
+    n_neighbors : int or None, default=None
+        Neighbours for "knn" (None means 5) and "rank" (None: by the number of clusters).
     max_iter : int, default=5
         Number of iterations.
     n_init : int, default=20
@@ -118,8 +120,10 @@ class MinDisagreement(AffinityClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters, and of singular vectors.
-    affinity, n_neighbors
-        As for `NgJordanWeiss`, for each view; "precomputed" views are affinities themselves.
+    affinity : {"gaussian", "knn", "rank", "precomputed"} or Graph, default="gaussian"
+        Affinity of the samples in each view, see `NgJordanWeiss`; "precomputed" views are affinities themselves.
+    n_neighbors : int or None, default=None
+        Neighbours for "knn" (None means 5) and "rank" (None: by the number of clusters).
     n_init : int, default=20
         Starts of k-means.
     view_sizes : sequence of int or None, default=None

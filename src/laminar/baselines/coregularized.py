@@ -32,8 +32,10 @@ class CoRegularizedSpectral(AffinityClusterer):
         Whether views are drawn to each other or to a common embedding.
     lam : float, default=0.025
         How strongly. 0 leaves every view to itself. A sum over ordered pairs would be twice as strong.
-    affinity, n_neighbors
-        As for `NgJordanWeiss`, for each view; "precomputed" views are affinities themselves.
+    affinity : {"gaussian", "knn", "rank", "precomputed"} or Graph, default="gaussian"
+        Affinity of the samples in each view, see `NgJordanWeiss`; "precomputed" views are affinities themselves.
+    n_neighbors : int or None, default=None
+        Neighbours for "knn" (None means 5) and "rank" (None: by the number of clusters).
     max_iter : int, default=5
         Largest number of sweeps over the views.
     tol : float, default=1e-6

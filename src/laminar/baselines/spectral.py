@@ -91,8 +91,10 @@ def concat_features(views, view_sizes: Sequence[int] | None = None) -> np.ndarra
 
     Parameters
     ----------
-    views, view_sizes
-        As `laminar.views.read_views` takes them.
+    views : list or dict of array-like of shape (n_samples, n_features), or one such array
+        The views; one array holds them side by side.
+    view_sizes : sequence of int or None, default=None
+        Number of features of each view, where the views are one array.
 
     Returns
     -------
@@ -119,14 +121,16 @@ def _unit_variance(X: np.ndarray) -> np.ndarray:
 def concat_pca(
     views, n_components: int | float = 0.95, view_sizes: Sequence[int] | None = None, random_state=None
 ) -> np.ndarray:
-    """Principal components of the views joined by `concat_features`.
+    """Compute the principal components of the views joined by `concat_features`.
 
     Parameters
     ----------
-    views, view_sizes
-        As `laminar.views.read_views` takes them.
+    views : list or dict of array-like of shape (n_samples, n_features), or one such array
+        The views; one array holds them side by side.
     n_components : int or float in (0, 1), default=0.95
         How many, or the share of the variance they hold together.
+    view_sizes : sequence of int or None, default=None
+        Number of features of each view, where the views are one array.
     random_state : int, RandomState instance or None, default=None
         Seed, where a randomised solver is used.
 
@@ -148,6 +152,15 @@ def concat_pca(
 
 class BestView(NamedTuple):
     """The view that was best, and how good all of them were.
+
+    Attributes
+    ----------
+    name : object
+        Name of the best view.
+    labels : ndarray of shape (n_samples,)
+        Its clusters.
+    scores : dict
+        Score of every view, by name.
 
     Examples
     --------
@@ -175,12 +188,14 @@ def best_single_view(
 
     Parameters
     ----------
-    views, view_sizes
-        As `laminar.views.read_views` takes them.
+    views : list or dict of array-like of shape (n_samples, n_features), or one such array
+        The views; one array holds them side by side.
     y : array-like of shape (n_samples,)
         True classes.
     clusterer : clusterer
         What clusters one view; it is cloned, never fitted itself.
+    view_sizes : sequence of int or None, default=None
+        Number of features of each view, where the views are one array.
     score : callable, default=normalized_mutual_information
         ``score(y, labels)``, larger is better.
 

@@ -149,7 +149,7 @@ class DiMSC(SmoothRepresentation):
     lam_diversity : float, default=100.0
         Weight of diversity; 0 is `SmoothRepresentation`.
     graph : {"knn", "dot", "rank"} or Graph, default="dot"
-        As for `SmoothRepresentation`. The published code uses "dot".
+        Which samples should have similar representations, see `SmoothRepresentation`. The published code uses "dot".
     max_iter : int, default=10
         Largest number of sweeps over the views.
     tol : float, default=1e-5

@@ -97,19 +97,23 @@ class Batches(Deep):
 
     @available_if(lambda self: self._check_stream())
     def partial_fit(self, X: Data, y: ArrayLike | None = None) -> Self:
-        """Learn from one more batch of a stream, and forget it: memory does not grow with the number of batches.
+        """Update the layers with one batch of a stream of samples.
+
+        The codes of the batch are exact for the current weights; without an activation the weights then minimise the
+        error of the batches so far, older ones discounted, and with one they make a step of Adam. Memory does not grow
+        with the number of batches. It needs ``objective="reconstruction"``, ``rule="fast"`` and no graph.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The batch. The first one begins the layers: the larger it is the better they start.
+            The batch. The layers are pre-trained on the first one, so a large one is better.
         y : Ignored
             Not used, present for API consistency.
 
         Returns
         -------
         self : object
-            The model so far; its codes are those of this batch.
+            The estimator; ``representation`` of its layers holds the codes of this batch.
         """
         self._validate_params()
         self._check_combination(None)

@@ -136,31 +136,34 @@ class Layered(CallbackSupportMixin, Coder):
         return code(X, self._stack, layer, method, anchors=self._layer(layer).representation)
 
     def inverse_transform(self, H: ArrayLike, *, layer: int = -1) -> np.ndarray:
-        """Map codes back to the input space, through the activations if there are any.
+        """Reconstruct samples from codes, through the activations if there are any.
 
         Parameters
         ----------
         H : array-like of shape (n_samples, layers[layer])
             Codes.
         layer : int, default=-1
-            Which of ``layers_`` they belong to.
+            Position in ``layers_`` of the layer they belong to.
 
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
-            Their reconstruction.
+            The reconstruction.
         """
         if self._stack is None:
             return super().inverse_transform(H, layer=layer)
         return self._stack.reconstruct(dense(self._check_codes(H, layer)), layer)
 
     def score(self, X: Data, y: ArrayLike | None = None) -> float:
-        """Share of X the model explains, ``1 - ||X - HZ||^2 / ||X||^2``: 1 is a perfect fit.
+        """Return the explained part of X, 1 for a perfect fit.
+
+        ``1 - ||X - Y||^2 / ||X||^2`` with the reconstruction Y from the codes of `transform` on the top layer; with
+        ``loss="kl"`` ``-D(X || Y) / sum(X)``, which is 0 for a perfect fit.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
+            Samples, in the fit or new.
         y : Ignored
             Not used, present for API consistency.
 

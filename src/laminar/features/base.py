@@ -85,7 +85,7 @@ class ImageTransformer(TransformerMixin, BaseEstimator):
         return rows
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:
-        """Names of the features, made of their places: rows ``r0, r1, ..``, columns ``c0, c1, ..`` and so on.
+        """Return names of the features by their places: rows ``r0, r1, ..``, columns ``c0, c1, ..`` and so on.
 
         Parameters
         ----------

@@ -46,6 +46,7 @@ def as_graph(graph: str | Graph | sp.sparray | sp.spmatrix | np.ndarray | None) 
     Returns
     -------
     Graph or None
+        The specification; None for None.
 
     Examples
     --------

@@ -97,8 +97,14 @@ class LabelledKNN(KNN):
 
     Parameters
     ----------
-    n_neighbors, weight, symmetrize, bandwidth
-        As for :class:`KNN`.
+    n_neighbors : int
+        Neighbours of each sample, itself not counted.
+    weight : {"binary", "heat", "cosine"}
+        Weight of a link between neighbours, see :class:`KNN`.
+    symmetrize : {"union", "mutual"}
+        Link two samples when one is a neighbour of the other, or when each is the other's.
+    bandwidth : float, optional
+        Of the heat weights. By default the mean distance over all pairs, of 3000 samples at most.
     label_weight : float
         Weight between two samples of one known class.
     attribute : int or str, optional

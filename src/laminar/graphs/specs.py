@@ -39,13 +39,14 @@ class Graph(ABC):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Data.
         y : array-like of shape (n_samples,) or (n_samples, n_attributes), optional
-            Partial labels, as :func:`laminar.labels.read_labels` takes them.
+            Labels, some or all; -1, NaN and None are unknown.
         groups : array-like of shape (n_samples,), optional
             The sequence each sample belongs to.
 
         Returns
         -------
         GraphOperator
+            The graph of these samples.
         """
 
     @property
