@@ -102,7 +102,8 @@ class AffinityClusterer(ViewClusterer):
         if n_connected > self.n_clusters:
             warnings.warn(
                 f"A graph of the samples has {n_connected} connected components, more than "
-                f"n_clusters={self.n_clusters}: which of them are separated is arbitrary. Raise n_neighbors, or use another affinity.",
+                f"n_clusters={self.n_clusters}: which of them are separated is arbitrary. "
+                "Raise n_neighbors, or use another affinity.",
                 UserWarning,
                 stacklevel=4,
             )

@@ -8,9 +8,9 @@ from sklearn.metrics import pairwise_distances_argmin
 
 from ..._engine import updates
 from ..._engine.data.matrix import Matrix, wrap
+from ..._engine.linalg.small import safe_divide
 from ..._engine.terms import Quad
 from ..._utils import threads
-from ...graphs.smoothing import ratio
 from .gradients import as_data, to_unit
 from .stack import ROWS, Stack, run_rows
 
@@ -150,7 +150,7 @@ def _spectral(stack: Stack, H: np.ndarray, y: np.ndarray, max_iter: int) -> np.n
     error, gradient = _errors(stack, h, y)
     lowest, last = error.copy(), np.repeat(error[:, None], _MEMORY, axis=1)
     size = np.linalg.norm(h, axis=1)
-    pace = 0.1 * ratio(np.where(size > 0, size, 1), np.linalg.norm(gradient, axis=1))
+    pace = 0.1 * safe_divide(np.where(size > 0, size, 1), np.linalg.norm(gradient, axis=1))
     for i in range(max_iter):
         move = np.maximum(h - pace[:, None] * gradient, 0) - h
         promise = np.einsum("ij,ij->i", gradient, move)
@@ -166,7 +166,7 @@ def _spectral(stack: Stack, H: np.ndarray, y: np.ndarray, max_iter: int) -> np.n
         step, turn = new - h, new_gradient - gradient
         bend = np.einsum("ij,ij->i", step, turn)
         # A row that no step lowers any more gets none.
-        pace = np.where(bend > 0, ratio(np.einsum("ij,ij->i", step, step), bend), 2 * pace * step.any(1))
+        pace = np.where(bend > 0, safe_divide(np.einsum("ij,ij->i", step, step), bend), 2 * pace * step.any(1))
         h, gradient = new, new_gradient
         better = error < lowest[live]
         best[live[better]], lowest[live[better]] = h[better], error[better]
