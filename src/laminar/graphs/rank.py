@@ -13,7 +13,7 @@ from .neighbours import as_rows, in_range, nearest
 from .operators import SparseOperator
 from .specs import Graph
 
-# Default number of neighbours, in samples: chosen by measurement on the sets of docs/multiview.md.
+# Default number of neighbours, in samples. No measurement on record.
 _WITHOUT_CLUSTERS = 10  # where the number of clusters is not given
 _MIN, _MAX = 5, 50  # bounds of half the mean size of a cluster, where it is
 

@@ -13,7 +13,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from ..._utils import threads
 from .small import column_signs
 
-# Both in rows of A; measured, and a matter of time alone.
+# Both in rows of A; a matter of time alone. No measurement on record.
 _MAX_DIRECT = 300  # A of up to so many is decomposed by LAPACK
 _MAX_FALLBACK = 5000  # and of up to so many where ARPACK does not converge: 200 MB in float64
 _HAS_RNG = "rng" in inspect.signature(eigsh).parameters  # since scipy 1.17; before, ARPACK seeded itself
