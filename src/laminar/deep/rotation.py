@@ -1,4 +1,4 @@
-"""A rotation that makes points non-negative."""
+"""Rotation of points to non-negative ones."""
 
 from __future__ import annotations
 
@@ -7,21 +7,19 @@ import numpy as np
 from .._utils.callbacks import Hook
 
 
-class _Turning:
-    """One start of `nonnegative_rotation`: points, a rotation and the non-negative codes next to them."""
+class _RotationStart:
+    """State of one start of `nonnegative_rotation`: Y, the rotation R and ``H = max(0, Y R)``."""
 
     def __init__(self, Y: np.ndarray, R: np.ndarray):
-        self.Y, self.R, self.value, self.rests = Y, R, np.inf, False
+        self.Y, self.R, self.objective, self.converged = Y, R, np.inf, False
 
-    def __call__(self) -> None:
-        """One turn, unless the last one gained next to nothing."""
-        if self.rests:
-            return
-        turned, before = self.Y @ self.R, self.value
-        self.H = np.maximum(turned, 0)
-        self.value = float(((turned - self.H) ** 2).sum() / 2)
-        self.rests = self.value >= (1 - 1e-6) * before
-        if not self.rests:
+    def iterate(self, tol: float) -> None:
+        """Update H, then R (orthogonal Procrustes); converged when the relative decrease is at most ``tol``."""
+        rotated, before = self.Y @ self.R, self.objective
+        self.H = np.maximum(rotated, 0)
+        self.objective = float(((rotated - self.H) ** 2).sum() / 2)
+        self.converged = self.objective >= (1 - tol) * before
+        if not self.converged:
             left, _, right = np.linalg.svd(self.Y.T @ self.H)
             self.R = left @ right
 
@@ -32,34 +30,40 @@ def nonnegative_rotation(
     *,
     n_starts: int = 2,
     max_iter: int = 150,
+    tol: float = 1e-6,
     callback: Hook | None = None,
 ) -> tuple[np.ndarray, list[float], bool]:
-    """Turn the rows of Y so that they become as non-negative as a rotation can make them.
+    """Rotate the rows of Y so that they are as non-negative as possible.
 
-    ``min ||Y R - H||^2`` over rotations R and ``H >= 0``, by turns: each has a closed form, so that the objective never
-    rises. Distances between the rows of H are nearly those between the rows of Y.
+        min_{R^T R = I, H >= 0}  1/2 ||Y R - H||^2
+        H <- max(0, Y R),   R <- U V^T  with  Y^T H = U S V^T
+
+    Both steps are exact, so that the objective never increases. Distances between the rows of H are close to those
+    between the rows of Y.
 
     Parameters
     ----------
     Y : ndarray of shape (n_samples, k)
         Points.
     random_state : RandomState
-        Draws the first rotations.
+        Generator of the first rotations.
     n_starts : int, default=2
-        The best of so many starts is kept.
+        Number of starts, of which the best is returned.
     max_iter : int, default=150
-        Turns of each; they are made side by side.
+        Most iterations of each start.
+    tol : float, default=1e-6
+        A start has converged when its objective decreases by at most this part.
     callback : callable or None, default=None
-        Called after every turn with (turn, objective); stops by returning True.
+        Called after every iteration with (iteration, objective); stops by returning True.
 
     Returns
     -------
     H : ndarray of shape (n_samples, k)
         Non-negative codes.
     history : list of float
-        Half the squared distance of H from the turned Y, of the best start after each turn.
+        Objective of the best start after each iteration.
     converged : bool
-        Whether every start came to rest.
+        Whether every start converged.
 
     Examples
     --------
@@ -68,13 +72,14 @@ def nonnegative_rotation(
     >>> bool(history[-1] < 1e-3), converged
     (True, True)
     """
-    starts = [_Turning(Y, np.linalg.qr(random_state.normal(size=(Y.shape[1],) * 2))[0]) for _ in range(n_starts)]
+    starts = [_RotationStart(Y, np.linalg.qr(random_state.normal(size=(Y.shape[1],) * 2))[0]) for _ in range(n_starts)]
     history: list[float] = []
-    while len(history) < max_iter and not all(start.rests for start in starts):
+    while len(history) < max_iter and not all(start.converged for start in starts):
         for start in starts:
-            start()
-        best = min(starts, key=lambda start: start.value)
-        history.append(best.value)
+            if not start.converged:
+                start.iterate(tol)
+        best = min(starts, key=lambda start: start.objective)
+        history.append(best.objective)
         if callback is not None and callback(len(history), history[-1]):
             break
-    return best.H, history, all(start.rests for start in starts)
+    return best.H, history, all(start.converged for start in starts)

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from scipy.linalg import eigh
 
 from ..._utils import threads
+from ..linalg.small import column_signs
 from .matrix import _CACHED, Matrix, Rows, _share, dense, wrap
 
 _SIDE = 1500  # samples up to which a view with more features than samples is replaced by one with as many
@@ -249,4 +250,4 @@ def coordinates(K: np.ndarray) -> np.ndarray:
     if not keep.any():
         return np.zeros((len(K), 1))
     E = (Q[:, keep] * np.sqrt(w[keep]))[:, ::-1]
-    return E * np.sign(E[np.abs(E).argmax(axis=0), np.arange(E.shape[1])])
+    return E * column_signs(E)

@@ -1,17 +1,19 @@
-"""Training a stack: which solver, when to stop, and the two that use all samples at every step."""
+"""Training of a stack: the solvers that use all samples at every iteration, and the choice of solver."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 
+from ..._engine.data.matrix import Matrix
 from ..._engine.monitor import Callback
 from ..._utils import threads
-from .gradients import Penalties, Reduced, as_data, as_penalties, from_unit, to_unit
+from ..._utils.typing import Data, Seed
+from .gradients import Penalties, ReducedObjective, ScaleFreePenalty, as_data, as_penalties, from_unit, to_unit
 from .stack import Stack, run
 from .stochastic import adam
 
@@ -20,7 +22,7 @@ Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 @dataclass
 class StackFit:
-    """A trained stack.
+    """Trained stack, and how it was reached.
 
     Attributes
     ----------
@@ -29,12 +31,12 @@ class StackFit:
     H : ndarray of shape (n_samples, n_units)
         Codes of the top layer.
     history : ndarray
-        The objective, iteration by iteration. Of "lbfgs" and "apg" with the small ridge on the first weights they
-        work with (see `gradients.Reduced`), of "adam" as seen on the way through an epoch.
+        The objective of every iteration. Of "lbfgs" and "apg" including the ridge on the first weights (see
+        `gradients.ReducedObjective`), of "adam" summed over the batches of an epoch.
     n_iter : int
         Number of iterations, epochs for "adam".
     converged : bool
-        Whether the solver stopped by itself.
+        Whether the solver stopped before ``max_iter``, without the callback.
     """
 
     stack: Stack
@@ -45,7 +47,7 @@ class StackFit:
 
 
 def fit_stack(
-    X,
+    X: Data | Matrix,
     stack: Stack,
     H: np.ndarray,
     *,
@@ -54,24 +56,23 @@ def fit_stack(
     penalties: Penalties = None,
     max_iter: int = 300,
     tol: float = 1e-5,
-    random_state=None,
+    random_state: Seed = None,
     callback: Callback | None = None,
     learning_rate: float = 1e-3,
 ) -> StackFit:
-    """Lower ``1/2 ||X - H_1 Z_1||^2`` plus penalties over the top codes, which stay non-negative, and all weights.
+    """Minimise ``1/2 ||X - H_1 Z_1||^2`` plus penalties over the top codes ``H_m >= 0`` and all weights.
 
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Data.
     stack : Stack
-        Weights to start from, as `pretrain` gives them. "lbfgs" and "apg" do not look at those of the first layer,
-        which they always take to be the best for the rest.
+        Start of the weights, as from `pretrain`. "lbfgs" and "apg" ignore those of the first layer, which they
+        eliminate.
     H : ndarray of shape (n_samples, n_units)
-        Codes of the top layer to start from.
+        Start of the codes of the top layer.
     solver : {"lbfgs", "apg", "adam"}, default="lbfgs"
-        Quasi-Newton with bounds, accelerated projected gradient, or stochastic gradient. The first two never raise
-        the objective.
+        L-BFGS-B, accelerated projected gradient, or stochastic gradient. The first two never increase the objective.
     batch_size : int or None, default=None
         Samples at a step of "adam"; None is all of them.
     penalties : sequence of {None, ScaleFreePenalty} or None, default=None
@@ -79,8 +80,8 @@ def fit_stack(
     max_iter : int, default=300
         Largest number of iterations, or epochs.
     tol : float, default=1e-5
-        Stop when iterations in a row (3, or 20 epochs of "adam") have each gained less than this part of the
-        objective. 0 runs all of ``max_iter``.
+        Stop when 3 iterations in a row (20 epochs of "adam") have each lowered the objective by less than this part
+        of it. 0 runs all of ``max_iter``.
     random_state : int, RandomState instance or None, default=None
         Seed of the order of the batches.
     callback : callable or None, default=None
@@ -113,7 +114,7 @@ def fit_stack(
         H = np.array(stack.check(H), dtype=data.dtype, order="C")
         if len(H) != data.shape[0] or stack.weights[0].shape[1] != data.shape[1]:
             given = (len(H), stack.weights[0].shape[1])
-            raise ValueError(f"X has shape {data.shape}, but H and the first weights ask for {given}.")
+            raise ValueError(f"X has shape {data.shape}, but H and the first weights need {given}.")
         if (H < 0).any():
             raise ValueError(f"the codes to start from must be non-negative; the smallest entry is {H.min():.3g}.")
         monitor = Monitor(data.scale**2, max_iter, tol, 20 if solver == "adam" else 3, callback)
@@ -121,48 +122,59 @@ def fit_stack(
         if solver == "adam":
             inside, H = adam(data, inside, H, penalties, monitor, batch_size, learning_rate, random_state)
         else:
-            inside, H = _reduce(data, inside, H, penalties, monitor, {"lbfgs": lbfgs, "apg": apg}[solver])
+            inside, H = _fit_reduced(data, inside, H, penalties, monitor, {"lbfgs": lbfgs, "apg": apg}[solver])
     history = np.array(monitor.history) * monitor.unit
     return StackFit(from_unit(inside, data), H, history, len(history), monitor.converged)
 
 
 @dataclass
 class Monitor:
-    """Keeps the history, tells the callback and says when to stop."""
+    """History, stopping rule and callback of a fit."""
 
-    unit: float  # what an objective in unit scale is multiplied by
+    # Set once
+    unit: float  # factor from the objective in unit scale to that of X
     max_iter: int
     tol: float
-    patience: int
+    patience: int  # small decreases in a row before the fit has converged
     callback: Callback | None = None
+    start: float = field(default_factory=time.perf_counter)
+    # Changed by every iteration
     history: list[float] = field(default_factory=list)
-    converged: bool = False
     best: float = np.inf
-    quiet: int = 0
+    n_small_decreases: int = 0
+    converged: bool = False
     stopped: bool = False
-    began: float = field(default_factory=time.perf_counter)
 
     @property
     def left(self) -> int:
-        """How many iterations may still be made."""
+        """Number of iterations that are left; 0 after the end."""
         return 0 if self.stopped or self.converged else self.max_iter - len(self.history)
 
     def __call__(self, value: float) -> bool:
-        """Record an iteration; returns True when it was the last."""
+        """Record an iteration and call the callback; return whether it was the last."""
         self.history.append(value)
-        self.quiet = 0 if value < self.best - self.tol * abs(self.best) or self.best == np.inf else self.quiet + 1
+        is_large = value < self.best - self.tol * abs(self.best) or self.best == np.inf
+        self.n_small_decreases = 0 if is_large else self.n_small_decreases + 1
         self.best = min(self.best, value)
-        self.converged = self.tol > 0 and self.quiet >= self.patience
-        told = self.callback and self.callback(len(self.history), value * self.unit, time.perf_counter() - self.began)
-        self.stopped = bool(told)
+        self.converged = self.tol > 0 and self.n_small_decreases >= self.patience
+        if self.callback is not None:
+            seconds = time.perf_counter() - self.start
+            self.stopped = bool(self.callback(len(self.history), value * self.unit, seconds))
         return not self.left
 
 
-def _reduce(data, stack: Stack, H: np.ndarray, penalties, monitor: Monitor, solver) -> tuple[Stack, np.ndarray]:
-    """Solve for H_m and ``Z_2 .. Z_m`` as one vector, and for Z_1 exactly."""
-    reduced = Reduced(data, stack.activation, penalties)
+def _fit_reduced(
+    data: Matrix,
+    stack: Stack,
+    H: np.ndarray,
+    penalties: Sequence[ScaleFreePenalty | None],
+    monitor: Monitor,
+    solver: Callable[[Objective, np.ndarray, int, Monitor], np.ndarray],
+) -> tuple[Stack, np.ndarray]:
+    """Minimise over H_m and ``Z_2 .. Z_m`` as one vector, and over Z_1 exactly."""
+    reduced = ReducedObjective(data, stack.activation, penalties)
     start = [H, *stack.weights[1:]]
-    # Blocks in units of their own size: curvatures are then alike, and units of H and Z, which are arbitrary, are gone.
+    # Each block is divided by its root mean square: curvatures are similar, and the arbitrary scales of H and Z gone.
     sizes = [float(np.sqrt(np.mean(np.square(F, dtype=np.float64)))) or 1.0 for F in start]
     edges = np.cumsum([0, *(F.size for F in start)])
 
@@ -182,11 +194,11 @@ def _reduce(data, stack: Stack, H: np.ndarray, penalties, monitor: Monitor, solv
         x = solver(objective, x, H.size, monitor)
     H, *hidden = split(x)
     below = Stack([np.empty((len(stack.weights[0]), 0), H.dtype), *hidden], stack.activation)
-    return Stack([reduced.first(run(below, H)[0][0]), *hidden], stack.activation), H
+    return Stack([reduced.first_weights(run(below, H)[0][0]), *hidden], stack.activation), H
 
 
 def lbfgs(objective: Objective, x: np.ndarray, n_bounded: int, monitor: Monitor) -> np.ndarray:
-    """L-BFGS-B; the first ``n_bounded`` entries stay non-negative."""
+    """Minimise by L-BFGS-B; the first ``n_bounded`` entries stay non-negative."""
     bounds = [(0, None)] * n_bounded + [(None, None)] * (len(x) - n_bounded)
     unit = objective(x)[0] or 1.0  # the first step of the method depends on the units of its objective
 
@@ -194,7 +206,7 @@ def lbfgs(objective: Objective, x: np.ndarray, n_bounded: int, monitor: Monitor)
         value, gradient = objective(x)
         return value / unit, np.divide(gradient, unit, dtype=np.float64)
 
-    def heard(intermediate_result) -> None:
+    def record(intermediate_result: OptimizeResult) -> None:
         if monitor(intermediate_result.fun * unit):
             raise StopIteration
 
@@ -202,8 +214,8 @@ def lbfgs(objective: Objective, x: np.ndarray, n_bounded: int, monitor: Monitor)
     while monitor.left:
         before = len(monitor.history)
         options = {"maxiter": monitor.left, "maxfun": 100 * monitor.left, "ftol": 0, "gtol": 0}
-        x = minimize(scaled, x, jac=True, method="L-BFGS-B", bounds=bounds, callback=heard, options=options).x
-        # A line search that failed has led the memory astray: once more without it, unless that was so from the start.
+        x = minimize(scaled, x, jac=True, method="L-BFGS-B", bounds=bounds, callback=record, options=options).x
+        # After a failed line search it restarts without memory; where that fails at once, x is stationary by rounding.
         if len(monitor.history) == before:
             monitor.converged = True
             break
