@@ -10,10 +10,14 @@ import numpy as np
 from numba import njit
 
 # numpy's error model: a test for zero before every division would keep loops from being vectorised.
-compiled = njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
+OPTIONS = {"nogil": True, "fastmath": True, "error_model": "numpy", "cache": True}
+compiled = njit(**OPTIONS)
+# For functions that kernels call. A call that LLVM does not inline runs another copy of the function when a kernel has
+# just been compiled than when it comes from the cache, and with fastmath the copies round differently.
+inlined = njit(**OPTIONS, inline="always")
 
 
-@compiled
+@inlined
 def padded(G):
     """Grow a Gram to a multiple of four; the added components never leave zero.
 
@@ -27,7 +31,7 @@ def padded(G):
     return P
 
 
-@compiled
+@inlined
 def _sweep(Ht, Bt, G, step, ridge, g, m):
     """One exact pass of coordinate descent over all components of a tile; returns sum G_aa (dh)^2.
 
@@ -76,7 +80,7 @@ def _sweep(Ht, Bt, G, step, ridge, g, m):
     return change
 
 
-@compiled
+@inlined
 def _steps(P, ridge, step, m):
     """One over the curvature of every coordinate; zero where there is none, or too little to divide by."""
     one, zero = P.dtype.type(1), P.dtype.type(0)  # a plain 1 would make the division one of doubles
@@ -86,7 +90,7 @@ def _steps(P, ridge, step, m):
             step[a, t] = one / curvature if curvature > np.finfo(P.dtype).tiny else zero
 
 
-@compiled
+@inlined
 def _even_tile(n, most):
     """Rows of a tile: at most so many, a multiple of 16, and about as many in the last one."""
     count = max(1, -(-n // most))
@@ -122,9 +126,12 @@ def hals(H, B, G, max_sweeps, shrink, rows=None, columns=None):
         if rows is not None:
             ridge[:, m:whole] = 0
             _steps(P, ridge, step, whole)
-        first = _sweep(Ht, Bt, P, step, ridge, g, whole)
-        for _ in range(1, max_sweeps):
-            if _sweep(Ht, Bt, P, step, ridge, g, whole) <= shrink * shrink * first:
+        first = H.dtype.type(0)
+        for sweep in range(max(1, max_sweeps)):
+            change = _sweep(Ht, Bt, P, step, ridge, g, whole)
+            if sweep == 0:
+                first = change
+            elif change <= shrink * shrink * first:
                 break
         for t in range(m):
             for a in range(k):
@@ -158,7 +165,7 @@ def tied_hals(F, gradient, K, G, sweeps):
     return moved
 
 
-@compiled
+@inlined
 def _solve_passive(G, b, passive, L, x):
     """Solve G_PP x_P = b_P by Cholesky; components that depend on earlier ones leave P (then returns False)."""
     k = b.shape[0]
@@ -195,7 +202,7 @@ def _solve_passive(G, b, passive, L, x):
     return independent
 
 
-@compiled
+@inlined
 def _value(G, b, x):
     v = 0.0
     for i in range(b.shape[0]):
@@ -207,7 +214,7 @@ def _value(G, b, x):
     return v
 
 
-@compiled
+@inlined
 def _flip(G, b, x, passive, tol, wrong):
     """Mark the components on the wrong side of their bound; returns how many there are."""
     count = 0
@@ -223,7 +230,7 @@ def _flip(G, b, x, passive, tol, wrong):
     return count
 
 
-@compiled
+@inlined
 def _enter(G, b, passive, tol, L, x, barred):
     """Lawson and Hanson's active set, from zero: components enter one at a time, so that every step goes down."""
     k = b.shape[0]
@@ -315,7 +322,7 @@ def sparse_times(indptr, indices, data, R, out, start, scale):
                 out[i, a] += x * R[j, a]
 
 
-@compiled
+@inlined
 def _gather(indices, M, begin, m, tile):
     """Copy the rows of M that a compressed row touches into a tile padded with zeros."""
     for t in range(m):
@@ -324,7 +331,7 @@ def _gather(indices, M, begin, m, tile):
             tile[t, a] = M[j, a]
 
 
-@compiled
+@inlined
 def _longest(indptr, start, n):
     longest = 1
     for i in range(start, start + n):
@@ -332,7 +339,7 @@ def _longest(indptr, start, n):
     return longest
 
 
-@compiled
+@inlined
 def _dot(f, row):
     y = f[0] * row[0]
     for a in range(1, f.shape[0]):
