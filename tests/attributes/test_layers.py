@@ -42,7 +42,7 @@ def agreement(A, B):
 # ------------------------------------------------------------------------------------------- scikit-learn's contract
 
 
-@parametrize_with_checks([AttributeLayers(3, random_state=0), AttributeLayers(readout="raw")])
+@parametrize_with_checks([AttributeLayers(3, random_state=0)])  # test_common.py has readout="raw"
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -52,11 +52,9 @@ def tail(X, k):
 
 @parametrize_with_checks(
     [
-        DeepSemiNMF(layers=(4, 3), random_state=0),
-        DeepSemiNMF(layers=(4, 3), graph=None, random_state=0),
-        DeepSemiNMF(layers=(4, 3), objective="coupled", max_iter=50, random_state=0),
-        DeepWSF(layers=(4, 3), mode="coupled", max_iter=50, random_state=0),
-        DeepWSF(layers=(4, 3), mode="paper", max_iter=50, random_state=0),
+        DeepSemiNMF(layers=(4, 3), objective="coupled", max_iter=10, random_state=0),
+        DeepSemiNMF(layers=(4, 3), activation="stanh", max_iter=3, random_state=0),
+        DeepWSF(layers=(4, 3), mode="paper", max_iter=10, random_state=0),
     ]
 )
 def test_scikit_learn_checks(estimator, check):

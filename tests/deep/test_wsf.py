@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from laminar import WSF, DeepSemiNMF, DeepWSF
 from laminar.graphs import Labels
@@ -39,11 +38,6 @@ def is_finite(model, data=X):
     arrays = [model.objective_history_, model.transform(data)]
     arrays += [part for layer in model.layers_ for part in (layer.weights, layer.components, layer.representation)]
     return all(np.isfinite(A).all() for A in arrays) and np.isfinite(model.reconstruction_err_)
-
-
-@parametrize_with_checks([DeepWSF((4, 3), max_iter=30, random_state=0)])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @linear_modes

@@ -7,7 +7,6 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from laminar import MultiViewDeepNMF
 from laminar._base.clusters import above_noise
@@ -202,12 +201,6 @@ def test_new_samples_need_one_view():
 
 
 # ------------------------------------------------------------------------------------------------------ the contract
-
-
-@parametrize_with_checks([MultiViewDeepNMF(3, random_state=0)])
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def test_predict_agrees_with_the_fit():

@@ -5,8 +5,6 @@ import pytest
 from scipy.linalg import eigh
 from sklearn.base import clone
 from sklearn.decomposition import PCA
-from sklearn.utils import estimator_checks
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from laminar.datasets import make_temporal
 from laminar.temporal import slowness
@@ -16,17 +14,6 @@ rng = np.random.default_rng(0)
 T, P = 120, 7
 WALKS = np.cumsum(rng.normal(size=(T, P)), axis=0) @ rng.normal(size=(P, P)) + 5
 GROUPS = np.repeat([0, 1, 2], T // 3)
-
-MORE_CHECKS = [
-    "check_set_output_transform",
-    "check_set_output_transform_pandas",
-    "check_global_output_transform_pandas",
-    "check_transformer_get_feature_names_out",
-    "check_transformer_get_feature_names_out_pandas",
-    "check_dataframe_column_names_consistency",
-    "check_param_validation",
-    "check_inplace_ensure_writeable",
-]
 
 
 def whole(k=None, **parameters):
@@ -44,21 +31,6 @@ def close_but_for_sign(A, B, atol=1e-6):
 
 
 # ------------------------------------------------------------------------------------- scikit-learn's contract
-
-
-@parametrize_with_checks([SlowFeatureAnalysis(), SlowFeatureAnalysis(2, n_pcs=None)])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.filterwarnings("ignore:X .* feature names:UserWarning")
-@pytest.mark.parametrize("name", MORE_CHECKS)
-def test_more_scikit_learn_checks(name):
-    if not hasattr(estimator_checks, name):
-        pytest.skip(f"this scikit-learn has no {name}")
-    if name.endswith("pandas"):
-        pytest.importorskip("pandas")
-    getattr(estimator_checks, name)("SlowFeatureAnalysis", SlowFeatureAnalysis())
 
 
 # ------------------------------------------------------------------------------------------------ what it solves

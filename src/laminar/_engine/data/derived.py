@@ -16,7 +16,7 @@ from scipy.linalg import eigh
 
 from ..._utils import threads
 from ..linalg.small import column_signs
-from .matrix import _CACHED, Matrix, Rows, _share, dense, wrap
+from .matrix import _CACHED, Matrix, Rows, dense, wrap
 
 _SIDE = 1500  # samples up to which a view with more features than samples is replaced by one with as many
 
@@ -49,7 +49,7 @@ class Derived(Matrix):
             parts = (self.rows(b).astype(np.float64) for b in blocks)
             return sum(part.T @ part for part in parts)
 
-        return sum(threads.each(share, _share(self._cached())))
+        return sum(threads.each(share, threads.shares(self._cached())))
 
     def distance(self, F: np.ndarray, M: np.ndarray) -> float:
         """``||X - F M^T||^2`` by its residual, for fits so close that Grams cancel."""

@@ -197,7 +197,7 @@ class Dense(Matrix):
             out = self._matmul(part, R)
             return out if rest == 1 else np.multiply(out, rest, out=out)
 
-        if self.flipped and self.shape[0] < 64 * threads.n_threads() and len(R) > 4096:
+        if self.flipped and self.shape[0] < 128 and len(R) > 4096:
             # Few rows, and long: the threads share their length.
             stored = threads.blocks(len(R), 8192)
             return (sum(threads.each(lambda b: self._matmul(self.base[b].T, R[b]), stored)) * rest).__getitem__
@@ -226,7 +226,7 @@ class Dense(Matrix):
             parts = (part.astype(np.float64, copy=False) for part in parts)
             return sum(part.T @ part for part in parts)
 
-        return sum(threads.each(share, _share(threads.blocks(self.shape[0], 1024))))
+        return sum(threads.each(share, threads.shares(threads.blocks(self.shape[0], 1024))))
 
     def ratio_times(self, M: np.ndarray) -> Callable[[slice, np.ndarray], np.ndarray]:
         """``(X / (F M^T)) @ M`` on rows b, where F is f."""
@@ -343,12 +343,6 @@ class Sparse(Matrix):
             lambda b: kernels.kl_value(*self._parts, A[b], B, b.start, *last), threads.blocks(len(A), 1024)
         )
         return sum(parts)
-
-
-def _share(items: list) -> list[list]:
-    """Deal items to the threads, neighbours together."""
-    size = -(-len(items) // threads.n_threads())
-    return [items[i : i + size] for i in range(0, len(items), size)]
 
 
 def collect(rows: Rows, blocks: list[slice], shape: tuple[int, int], dtype) -> np.ndarray:

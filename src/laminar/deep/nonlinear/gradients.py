@@ -188,15 +188,9 @@ def backward(
         sums = [np.zeros_like(Z) for Z in stack.weights[first:]]
         return sum(block(b, sums) for b in blocks), sums
 
-    parts = threads.each(share, shares(len(by_codes)))
+    parts = threads.each(share, threads.shares(threads.blocks(len(by_codes), ROWS)))
     sums = [sum(grads) for grads in zip(*(sums for _, sums in parts), strict=True)]
     return sum(loss for loss, _ in parts), by_codes, sums
-
-
-def shares(n: int) -> list[list[slice]]:
-    """Assign blocks of rows to threads: sums over rows then need one buffer per thread instead of one per block."""
-    blocks, width = threads.blocks(n, ROWS), threads.n_threads()
-    return [blocks[i::width] for i in range(min(width, len(blocks)))]
 
 
 def _gram(H: np.ndarray) -> np.ndarray:
@@ -206,7 +200,7 @@ def _gram(H: np.ndarray) -> np.ndarray:
         rows = (H[b].astype(np.float64, copy=False) for b in blocks)
         return sum(h.T @ h for h in rows)
 
-    return sum(threads.each(share, shares(len(H))))
+    return sum(threads.each(share, threads.shares(threads.blocks(len(H), ROWS))))
 
 
 class ReducedObjective:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import compiled
+from ..jit import compiled, inlined
 
 
-@compiled
+@inlined
 def padded(G):
     """Pad a Gram matrix G (k, k) with zeros to the next multiple of four; G itself if k is one already.
 
@@ -22,7 +22,7 @@ def padded(G):
     return P
 
 
-@compiled
+@inlined
 def _sweep(Ht, Bt, G, step, ridge, gradient, m):
     """Update every component of one tile of rows once, in order, and return ``sum_a G_aa ||dh_a||^2``.
 
@@ -80,7 +80,7 @@ def _sweep(Ht, Bt, G, step, ridge, gradient, m):
     return change
 
 
-@compiled
+@inlined
 def _inverse_curvature(P, ridge, step, m):
     """Write ``1 / (P_aa + ridge_at)`` into step, zero where that is below the smallest normal number."""
     one, zero = P.dtype.type(1), P.dtype.type(0)  # a plain 1 would make the division one of doubles
@@ -90,7 +90,7 @@ def _inverse_curvature(P, ridge, step, m):
             step[a, t] = one / curvature if curvature > np.finfo(P.dtype).tiny else zero
 
 
-@compiled
+@inlined
 def _tile_rows(n, most):
     """Return the rows of a tile: a multiple of 16, at most ``most``, such that n rows make tiles of equal size."""
     count = max(1, -(-n // most))
@@ -137,9 +137,12 @@ def hals(H, B, G, max_sweeps, inner_tol, row_curvature=None, column_weights=None
         if row_curvature is not None:
             ridge[:, m:whole] = 0
             _inverse_curvature(P, ridge, step, whole)
-        first = _sweep(Ht, Bt, P, step, ridge, gradient, whole)
-        for _ in range(1, max_sweeps):
-            if _sweep(Ht, Bt, P, step, ridge, gradient, whole) <= inner_tol * inner_tol * first:
+        first = H.dtype.type(0)
+        for sweep in range(max(1, max_sweeps)):
+            change = _sweep(Ht, Bt, P, step, ridge, gradient, whole)
+            if sweep == 0:
+                first = change
+            elif change <= inner_tol * inner_tol * first:
                 break
         for t in range(m):
             for a in range(k):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import compiled
+from ..jit import compiled, inlined
 
 
-@compiled
+@inlined
 def _solve_passive(G, b, passive, L, x):
     """Solve ``G_PP x_P = b_P`` by Cholesky, with x zero outside the passive set P.
 
@@ -58,7 +58,7 @@ def _solve_passive(G, b, passive, L, x):
     return independent
 
 
-@compiled
+@inlined
 def _objective(G, b, x):
     """Return ``1/2 x G x - b x``."""
     v = 0.0
@@ -71,7 +71,7 @@ def _objective(G, b, x):
     return v
 
 
-@compiled
+@inlined
 def _infeasible(G, b, x, passive, tol, wrong):
     """Mark in ``wrong`` the components that violate the KKT conditions, and return their number.
 
@@ -90,7 +90,7 @@ def _infeasible(G, b, x, passive, tol, wrong):
     return count
 
 
-@compiled
+@inlined
 def _active_set(G, b, passive, tol, L, x, barred):
     """Lawson and Hanson's active-set method from zero, for G without full rank; the result is written to x.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import compiled
+from ..jit import compiled, inlined
 
 
 @compiled
@@ -28,7 +28,7 @@ def sparse_times(indptr, indices, data, R, out, start, scale):
                 out[i, a] += x * R[j, a]
 
 
-@compiled
+@inlined
 def _gather(indices, M, begin, m, tile):
     """Copy the rows ``indices[begin : begin + m]`` of M to the first m rows of a tile padded with zeros."""
     for t in range(m):
@@ -37,7 +37,7 @@ def _gather(indices, M, begin, m, tile):
             tile[t, a] = M[j, a]
 
 
-@compiled
+@inlined
 def _max_row_length(indptr, start, n):
     longest = 1
     for i in range(start, start + n):
@@ -45,7 +45,7 @@ def _max_row_length(indptr, start, n):
     return longest
 
 
-@compiled
+@inlined
 def _dot(f, row):
     y = f[0] * row[0]
     for a in range(1, f.shape[0]):
