@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from .._utils import threads
+from .contracts import Constraint
 from .terms.majoriser import Block, Fit, Groups, Majoriser, SplitRows, Term, by_group
-
-if TYPE_CHECKING:
-    from .constraints import Constraint
 
 
 class Evaluation(NamedTuple):

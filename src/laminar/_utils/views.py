@@ -117,18 +117,18 @@ def _split_columns(stacked: Any, view_sizes: Sequence[int] | None) -> dict[Hasha
 
 def _is_one_table(views: Any) -> bool:
     if isinstance(views, list | tuple):
-        return len(views) > 0 and not _is_table(_first(views))
+        return len(views) > 0 and not is_table(first_view(views))
     return sp.issparse(views) or hasattr(views, "__array__")  # sparse first: some are dicts too
 
 
-def _is_table(item: Any) -> bool:
+def is_table(item: Any) -> bool:
     """Tell a view from a row of numbers."""
     if isinstance(item, list | tuple):
-        return np.ndim(_first(item)) > 0
+        return np.ndim(first_view(item)) > 0
     return getattr(item, "ndim", 0) > 1
 
 
-def _first(items: Sequence) -> Any:
+def first_view(items: Sequence) -> Any:
     return next((item for item in items if item is not None), None)
 
 

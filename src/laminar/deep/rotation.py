@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._utils.callbacks import Hook
+from .._engine.monitor import Monitor, Solution
 
 
 class _RotationStart:
@@ -29,10 +29,9 @@ def nonnegative_rotation(
     random_state: np.random.RandomState,
     *,
     n_starts: int = 2,
-    max_iter: int = 150,
     tol: float = 1e-6,
-    callback: Hook | None = None,
-) -> tuple[np.ndarray, list[float], bool]:
+    monitor: Monitor | None = None,
+) -> Solution:
     """Rotate the rows of Y so that they are as non-negative as possible.
 
         min_{R^T R = I, H >= 0}  1/2 ||Y R - H||^2
@@ -49,37 +48,30 @@ def nonnegative_rotation(
         Generator of the first rotations.
     n_starts : int, default=2
         Number of starts, of which the best is returned.
-    max_iter : int, default=150
-        Most iterations of each start.
     tol : float, default=1e-6
         A start has converged when its objective decreases by at most this part.
-    callback : callable or None, default=None
-        Called after every iteration with (iteration, objective); stops by returning True.
+    monitor : Monitor or None, default=None
+        Records the objective of the best start after each iteration; None allows 150 iterations.
 
     Returns
     -------
-    H : ndarray of shape (n_samples, k)
-        Non-negative codes.
-    history : list of float
-        Objective of the best start after each iteration.
-    converged : bool
-        Whether every start converged.
+    Solution
+        Non-negative codes ``H`` of shape (n_samples, k); converged if every start is.
 
     Examples
     --------
     >>> Y = np.array([[1.0, 1.0], [-1.0, 1.0]]) / np.sqrt(2)  # two orthogonal directions, not along the axes
-    >>> H, history, converged = nonnegative_rotation(Y, np.random.RandomState(0))
-    >>> bool(history[-1] < 1e-3), converged
+    >>> found = nonnegative_rotation(Y, np.random.RandomState(0))
+    >>> bool(found.history[-1] < 1e-3), found.converged
     (True, True)
     """
     starts = [_RotationStart(Y, np.linalg.qr(random_state.normal(size=(Y.shape[1],) * 2))[0]) for _ in range(n_starts)]
-    history: list[float] = []
-    while len(history) < max_iter and not all(start.converged for start in starts):
+    monitor = monitor or Monitor(150, 0.0)
+    while monitor.running:
         for start in starts:
             if not start.converged:
                 start.iterate(tol)
         best = min(starts, key=lambda start: start.objective)
-        history.append(best.objective)
-        if callback is not None and callback(len(history), history[-1]):
-            break
-    return best.H, history, all(start.converged for start in starts)
+        monitor.step(best.objective)
+        monitor.converged = all(start.converged for start in starts)
+    return Solution.reached({"H": best.H}, monitor)

@@ -16,7 +16,7 @@ from scipy.linalg import eigh
 
 from ..._utils import threads
 from ..linalg.small import column_signs
-from .matrix import _CACHED, Matrix, Rows, dense, wrap
+from .matrix import CACHED, Matrix, Rows, dense, wrap
 
 _SIDE = 1500  # samples up to which a view with more features than samples is replaced by one with as many
 
@@ -40,7 +40,7 @@ class Derived(Matrix):
         return self._cut(max(256, 32768 // k))
 
     def _cached(self) -> list[slice]:
-        return self._cut(max(64, _CACHED // max(1, self.shape[1])))
+        return self._cut(max(64, CACHED // max(1, self.shape[1])))
 
     def gram(self) -> np.ndarray:
         """``X^T X``, summed in double precision; for data with few columns."""

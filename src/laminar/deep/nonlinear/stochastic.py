@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from types import EllipsisType
-from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from ..._engine.data.matrix import Matrix, Rows
+from ..._engine.monitor import Monitor
 from ..._utils import threads
 from ..._utils.typing import Data, Seed
 from .coding import code
 from .gradients import ScaleFreePenalty, as_data, backward, loss_and_gradients, penalty_gradients
 from .stack import Stack, run
-
-if TYPE_CHECKING:
-    from .training import Monitor
 
 # beta_1, beta_2 and epsilon of Adam, without unit: Kingma and Ba, 2015, arXiv:1412.6980.
 _BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
@@ -62,8 +59,8 @@ def adam(
     rng = check_random_state(random_state)
     stack = Stack([Z.copy() for Z in stack.weights], stack.activation)
     moments, own, steps = [Moments.zeros(Z) for Z in stack.weights], Moments.zeros(H), 0
-    while monitor.left:
-        epoch, total = len(monitor.history) + 1, 0.0
+    while monitor.running:
+        epoch, total = monitor.n_iter + 1, 0.0
         for batch in _batches(len(H), batch_size, rng):
             codes, slopes = run(stack, H[batch])
             penalty, of_penalties = penalty_gradients(penalties, codes, data)
@@ -72,7 +69,7 @@ def adam(
             H[batch] = np.maximum(H[batch] - own.step(by_codes, epoch, rate, batch), 0)
             for Z, moment, gradient in zip(stack.weights, moments, by_weights, strict=True):
                 Z -= moment.step(gradient, steps, rate)
-        monitor(total)
+        monitor.step(total)
     return stack, H
 
 

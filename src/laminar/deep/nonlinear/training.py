@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
 from ..._engine.data.matrix import Matrix
-from ..._engine.monitor import Callback
+from ..._engine.monitor import Callback, Monitor, Solution
 from ..._utils import threads
 from ..._utils.typing import Data, Seed
 from .gradients import Penalties, ReducedObjective, ScaleFreePenalty, as_data, as_penalties, from_unit, to_unit
@@ -21,29 +20,24 @@ Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
 @dataclass
-class StackFit:
-    """Trained stack, and how it was reached.
+class StackFit(Solution):
+    """Solution of a stack: codes of the top layer in ``factors["H"]``, and the weights.
+
+    The history of "lbfgs" and "apg" includes the ridge on the first weights (see `gradients.ReducedObjective`), that of
+    "adam" is summed over the batches of an epoch.
 
     Attributes
     ----------
     stack : Stack
         The weights.
-    H : ndarray of shape (n_samples, n_units)
-        Codes of the top layer.
-    history : ndarray
-        The objective of every iteration. Of "lbfgs" and "apg" including the ridge on the first weights (see
-        `gradients.ReducedObjective`), of "adam" summed over the batches of an epoch.
-    n_iter : int
-        Number of iterations, epochs for "adam".
-    converged : bool
-        Whether the solver stopped before ``max_iter``, without the callback.
     """
 
     stack: Stack
-    H: np.ndarray
-    history: np.ndarray
-    n_iter: int
-    converged: bool
+
+    @property
+    def H(self) -> np.ndarray:
+        """Codes of the top layer."""
+        return self.factors["H"]
 
 
 def fit_stack(
@@ -117,50 +111,20 @@ def fit_stack(
             raise ValueError(f"X has shape {data.shape}, but H and the first weights need {given}.")
         if (H < 0).any():
             raise ValueError(f"the codes to start from must be non-negative; the smallest entry is {H.min():.3g}.")
-        monitor = Monitor(data.scale**2, max_iter, tol, 20 if solver == "adam" else 3, callback)
+        unit = data.scale**2
+        monitor = Monitor(max_iter, tol, _in_units(callback, unit), n_small=20 if solver == "adam" else 3)
         inside = to_unit(stack, data)
         if solver == "adam":
             inside, H = adam(data, inside, H, penalties, monitor, batch_size, learning_rate, random_state)
         else:
             inside, H = _fit_reduced(data, inside, H, penalties, monitor, {"lbfgs": lbfgs, "apg": apg}[solver])
-    history = np.array(monitor.history) * monitor.unit
-    return StackFit(from_unit(inside, data), H, history, len(history), monitor.converged)
+    history = [value * unit for value in monitor.history]
+    return StackFit({"H": H}, history, monitor.n_iter, monitor.converged, from_unit(inside, data))
 
 
-@dataclass
-class Monitor:
-    """History, stopping rule and callback of a fit."""
-
-    # Set once
-    unit: float  # factor from the objective in unit scale to that of X
-    max_iter: int
-    tol: float
-    patience: int  # small decreases in a row before the fit has converged
-    callback: Callback | None = None
-    start: float = field(default_factory=time.perf_counter)
-    # Changed by every iteration
-    history: list[float] = field(default_factory=list)
-    best: float = np.inf
-    n_small_decreases: int = 0
-    converged: bool = False
-    stopped: bool = False
-
-    @property
-    def left(self) -> int:
-        """Number of iterations that are left; 0 after the end."""
-        return 0 if self.stopped or self.converged else self.max_iter - len(self.history)
-
-    def __call__(self, value: float) -> bool:
-        """Record an iteration and call the callback; return whether it was the last."""
-        self.history.append(value)
-        is_large = value < self.best - self.tol * abs(self.best) or self.best == np.inf
-        self.n_small_decreases = 0 if is_large else self.n_small_decreases + 1
-        self.best = min(self.best, value)
-        self.converged = self.tol > 0 and self.n_small_decreases >= self.patience
-        if self.callback is not None:
-            seconds = time.perf_counter() - self.start
-            self.stopped = bool(self.callback(len(self.history), value * self.unit, seconds))
-        return not self.left
+def _in_units(callback: Callback | None, unit: float) -> Callback | None:
+    """The callback, given objectives in the units of X."""
+    return None if callback is None else lambda i, value, seconds: callback(i, value * unit, seconds)
 
 
 def _fit_reduced(
@@ -190,7 +154,7 @@ def _fit_reduced(
         )
 
     x = np.concatenate([F.ravel() / data.dtype.type(s) for F, s in zip(start, sizes, strict=True)])
-    if monitor.left:
+    if monitor.running:
         x = solver(objective, x, H.size, monitor)
     H, *hidden = split(x)
     below = Stack([np.empty((len(stack.weights[0]), 0), H.dtype), *hidden], stack.activation)
@@ -207,57 +171,58 @@ def lbfgs(objective: Objective, x: np.ndarray, n_bounded: int, monitor: Monitor)
         return value / unit, np.divide(gradient, unit, dtype=np.float64)
 
     def record(intermediate_result: OptimizeResult) -> None:
-        if monitor(intermediate_result.fun * unit):
+        monitor.step(intermediate_result.fun * unit)
+        if not monitor.running:
             raise StopIteration
 
     x = x.astype(np.float64)
-    while monitor.left:
-        before = len(monitor.history)
-        options = {"maxiter": monitor.left, "maxfun": 100 * monitor.left, "ftol": 0, "gtol": 0}
+    while monitor.running:
+        before, left = monitor.n_iter, monitor.max_iter - monitor.n_iter
+        options = {"maxiter": left, "maxfun": 100 * left, "ftol": 0, "gtol": 0}
         x = minimize(scaled, x, jac=True, method="L-BFGS-B", bounds=bounds, callback=record, options=options).x
         # After a failed line search it restarts without memory; where that fails at once, x is stationary by rounding.
-        if len(monitor.history) == before:
+        if monitor.n_iter == before:
             monitor.converged = True
             break
     return x
 
 
 def apg(objective: Objective, x: np.ndarray, n_bounded: int, monitor: Monitor) -> np.ndarray:
-    """Accelerated projected gradient: steps by backtracking, and a fresh start where momentum led uphill."""
+    """Minimise by accelerated projected gradient: steps by backtracking, restarts where momentum ascends."""
     value, gradient = objective(x)
     y, at, slope, a = x, value, gradient, 1.0
-    steep = 10 * float(np.linalg.norm(gradient) / max(np.linalg.norm(x), 1e-30))  # to begin with, a tenth of its size
-    while monitor.left:
-        new, new_value, new_gradient, steep = _step(objective, y, at, slope, steep, n_bounded)
+    lipschitz = 10 * float(np.linalg.norm(gradient) / max(np.linalg.norm(x), 1e-30))  # a first step of a tenth of x
+    while monitor.running:
+        new, new_value, new_gradient, lipschitz = _step(objective, y, at, slope, lipschitz, n_bounded)
         if not new_value < value:
-            if y is x:  # nothing left to gain, or too little to be seen
+            if y is x:  # no decrease, or one below rounding
                 monitor.converged = True
                 break
             y, at, slope, a = x, value, gradient, 1.0
             continue
         a, before = (1 + np.sqrt(1 + 4 * a * a)) / 2, a
-        leap = x.dtype.type((before - 1) / a)
-        y, x, value, gradient = _project(new + leap * (new - x), n_bounded), new, new_value, new_gradient
-        monitor(value)
-        steep *= 0.9
-        if leap:
+        beta = x.dtype.type((before - 1) / a)
+        y, x, value, gradient = _project(new + beta * (new - x), n_bounded), new, new_value, new_gradient
+        monitor.step(value)
+        lipschitz *= 0.9
+        if beta:
             at, slope = objective(y)
         else:
             y, at, slope = x, value, gradient
     return x
 
 
-def _step(objective: Objective, y: np.ndarray, at: float, slope: np.ndarray, steep: float, n_bounded: int):
-    """One projected step from y, no longer than the curvature met there allows; and that curvature."""
-    noise = 10 * float(np.finfo(y.dtype).eps) * abs(at)
+def _step(objective: Objective, y: np.ndarray, at: float, slope: np.ndarray, lipschitz: float, n_bounded: int):
+    """One projected step from y by backtracking; returns the point, its value and gradient, and the curvature used."""
+    rounding = 10 * float(np.finfo(y.dtype).eps) * abs(at)
     while True:
-        new = _project(y - slope / y.dtype.type(max(steep, 1e-30)), n_bounded)
+        new = _project(y - slope / y.dtype.type(max(lipschitz, 1e-30)), n_bounded)
         move = new - y
         value, gradient = objective(new)
-        bound = at + float(np.vdot(slope, move)) + steep / 2 * float(np.vdot(move, move))
-        if value <= bound + noise or not move.any():
-            return new, value, gradient, steep
-        steep *= 2
+        bound = at + float(np.vdot(slope, move)) + lipschitz / 2 * float(np.vdot(move, move))
+        if value <= bound + rounding or not move.any():
+            return new, value, gradient, lipschitz
+        lipschitz *= 2
 
 
 def _project(x: np.ndarray, n_bounded: int) -> np.ndarray:
