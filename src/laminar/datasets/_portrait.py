@@ -1,19 +1,23 @@
-"""Renders portraits from traits.
+"""Rendering of portraits from traits.
 
 Every portrait is a small three-dimensional scene: an ellipsoid for the head, features painted on it in the
-head's own coordinates (so that turning the head moves and foreshortens them), and a relief that bends its
+coordinates of the head (so that a rotation moves and foreshortens them), and a relief that changes its
 normals for the light. Lengths are in half-images; x runs to the right, y down, z to the viewer.
 """
 
+from typing import Self
+
 import numpy as np
+from sklearn.utils import Bunch
 
-_AMBIENT, _LAMP = 0.25, 0.98
-_GAMMA = 0.8  # pictures are stored brighter than the light they stand for
-_FRAME = 0.93  # half the side of the picture
+# All chosen by eye, as are the numbers of every layer.
+_AMBIENT, _DIRECTIONAL = 0.25, 0.98  # intensity of the light from everywhere and from one direction
+_GAMMA = 0.8  # exponent from intensity to grey value
+_FRAME = 0.93  # half the side of the image, in half-images of the scene
 
 
-def _step(x, low, high):
-    """Smooth step from 0 at `low` to 1 at `high`."""
+def _step(x: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Compute a smooth step from 0 at `low` to 1 at `high`."""
     t = np.clip((x - low) / (high - low), 0, 1)
     return t * t * (3 - 2 * t)
 
@@ -24,25 +28,25 @@ def _unit(*parts):
 
 
 class Scene:
-    """A batch of portraits: tone (reflectance) and normal of every pixel, painted from back to front.
+    """Batch of portraits: tone (reflectance) and normal of every pixel, painted from back to front.
 
     Parameters
     ----------
     traits : Bunch of arrays of shape (n, 1, 1)
-        The people, one value a portrait for every trait.
+        Traits, one value a portrait.
     yaws : ndarray of shape (n,)
-        Where each head is turned, in degrees.
-    wobble : ndarray of shape (n, 3)
-        Small errors of each portrait in direction and place, within [-1, 1].
+        Rotation of each head about the vertical axis, in degrees.
+    pose_errors : ndarray of shape (n, 3)
+        Errors of each portrait in rotation and in position (x, y), within [-1, 1]; scaled to be small.
     size : int
         Pixels a side.
     """
 
-    def __init__(self, traits, yaws, wobble, size):
+    def __init__(self, traits: Bunch, yaws: np.ndarray, pose_errors: np.ndarray, size: int):
         self.t = traits
-        yaw_error, dx, dy = (column[:, None, None].astype(np.float32) for column in wobble.T)
-        turn = np.deg2rad(yaws)[:, None, None].astype(np.float32) + 0.03 * yaw_error
-        self.cos, self.sin = np.cos(turn), np.sin(turn)
+        yaw_error, dx, dy = (column[:, None, None].astype(np.float32) for column in pose_errors.T)
+        yaw = np.deg2rad(yaws)[:, None, None].astype(np.float32) + 0.03 * yaw_error
+        self.cos, self.sin = np.cos(yaw), np.sin(yaw)
         self.pixel = np.float32(2 * _FRAME / size)
         grid = ((np.arange(size, dtype=np.float32) + 0.5) * self.pixel - _FRAME)[None]
         self.x = grid[:, None, :] - 0.05 * self.sin - 0.012 * dx  # measured from the middle of the head
@@ -51,8 +55,8 @@ class Scene:
         self.tone = np.zeros(shape, np.float32)
         self.normal = [np.zeros(shape, np.float32), np.zeros(shape, np.float32), np.ones(shape, np.float32)]
 
-    def draw(self):
-        """Paint everything."""
+    def draw(self) -> Self:
+        """Paint all layers, from back to front."""
         self.tone += 0.40 + 0.32 * np.exp(-1.4 * (self.x**2 + (self.y + 0.1) ** 2))
         self._back_hair()
         self._body()
@@ -68,14 +72,14 @@ class Scene:
         self._hair()
         return self
 
-    def lit(self, lights, oversample):
-        """Images of shape (n, n_lights, size / oversample, size / oversample) under the given directions."""
+    def render(self, lights: np.ndarray, oversample: int) -> np.ndarray:
+        """Render images of shape (n, n_lights, size / oversample, size / oversample) for directions of the light."""
         n, size = len(self.tone), self.tone.shape[1] // oversample
         images = np.empty((n, len(lights), size, size), np.float32)
         for i, direction in enumerate(lights):
             facing = sum(d * part for d, part in zip(direction, self.normal, strict=True))
-            # A little light reaches past the edge of the shadow, as from a lamp rather than a point.
-            shade = _AMBIENT + _LAMP * np.maximum((facing + 0.15) / 1.15, 0)
+            # The offset softens the edge of the shadow, as an extended light source does.
+            shade = _AMBIENT + _DIRECTIONAL * np.maximum((facing + 0.15) / 1.15, 0)
             fine = np.minimum(self.tone * shade, 1).reshape(n, size, oversample, size, oversample)
             images[:, i] = fine.mean(axis=(2, 4)) ** _GAMMA
         return images
@@ -83,7 +87,7 @@ class Scene:
     # Tools: coverage, paint, surfaces.
 
     def _inside(self, distance):
-        """Coverage of the pixels by the region `distance` < 0, its edge softened over a pixel."""
+        """Return the coverage of pixels by the region `distance` < 0, its edge softened over a pixel."""
         return np.clip(0.5 - distance / (1.4 * self.pixel), 0, 1)
 
     def _ellipse(self, u, v, a, b):
@@ -100,7 +104,7 @@ class Scene:
         self.tone *= 1 - coverage * (1 - factor)
 
     def _ellipsoid(self, width, height, square, jaw=0.0, lift=0.0):
-        """Edge distance, normal and place (side, front, level) of each pixel on an ellipsoid that turns."""
+        """Return distance from the edge, normal and position (side, front, level) of pixels on a rotated ellipsoid."""
         v = (self.y + lift) / height
         width = width * (1 - jaw * _step(v, -0.15, 1.0))
         u = self.x / width
@@ -120,7 +124,7 @@ class Scene:
 
     def _body(self):
         t = self.t
-        x = self.x + 0.05 * self.sin  # the body does not turn with the head
+        x = self.x + 0.05 * self.sin  # the body is not rotated with the head
         neck = 0.54 * t.width
         u = x / neck
         round_ = _unit(u, 0.25, np.sqrt(np.maximum(1.05 - u * u, 0.02)))
@@ -186,7 +190,7 @@ class Scene:
         self._darken(0.35 * self.face * np.exp(-((along / 1.2) ** 2) - (self.eye_v / (1.7 * t.eye_open)) ** 2), 0.35)
         flat = [0.7 * part for part in self.normal[:2]] + [self.normal[2]]
         self._paint(lids, 0.84, flat)
-        # The eyes keep looking at the viewer, so the irises move against the turn of the head.
+        # The gaze is fixed on the viewer, so the irises move against the rotation of the head.
         iris_u, iris_v = (
             self.u - np.sign(self.u) * t.eye_gap + 0.025 * self.sin,
             self.eye_v + 0.1 * t.eye_open,
