@@ -1,4 +1,4 @@
-"""The command ``laminar``."""
+"""Command line interface ``laminar``."""
 
 from .app import main
 

@@ -10,7 +10,7 @@ from laminar._utils.typing import Seed
 from laminar.datasets._portrait import Scene
 from laminar.datasets.synthetic import check_parameters
 
-# Range of every trait, uniform; lengths are in half-images, tones in [0, 1]. Chosen by eye.
+# Range of every trait, uniform; lengths are in half-images, tones in [0, 1]. A choice.
 _TRAITS = {
     "width": (0.48, 0.58),
     "height": (0.66, 0.76),
@@ -44,7 +44,7 @@ _TRAITS = {
     "hair_phase": (0.0, 6.3),
     "shirt": (0.12, 0.85),
 }
-# Share of people with each binary trait. Chosen by eye.
+# Share of people with each binary trait. A choice.
 _SHARES = {"long_hair": 0.42, "bald": 0.07, "beard": 0.25, "moustache": 0.10, "glasses": 0.25}
 _OVERSAMPLE = 2  # rendered pixels per pixel of the image and side, against aliasing
 _BATCH = 16  # portraits rendered at a time, so that one layer stays in cache

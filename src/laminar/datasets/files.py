@@ -113,6 +113,6 @@ def _as_float(array: np.ndarray, dtype: DTypeLike) -> np.ndarray:
 
 
 def _is_label(array: np.ndarray, n_samples: int) -> bool:
-    """Tell labels, one integer a sample, from other arrays; all different, they would be an index."""
+    """Distinguish labels, one integer a sample, from an index, in which all differ, and from other arrays."""
     integer = array.dtype.kind in "iu" and array.shape == (n_samples,)
     return integer and len(np.unique(array)) < n_samples

@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 
 CYCLE = ("neutral", "onset", "apex", "offset")  # order of the phases (docs/methods.md 7.3)
-_MAX_COARSE = 512  # most frames of the averaged signal that gives the start of a long one; for speed alone
+_MAX_COARSE = 512  # most frames of the averaged signal whose fit is the start for a long one; a choice
 
 
 def fit_cuts(

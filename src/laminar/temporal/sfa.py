@@ -26,7 +26,7 @@ from ..graphs import Chain
 
 Links = Sequence[np.ndarray]  # positions of successive frames: the earlier ones, the later ones
 
-_MAX_PCS = 256  # most principal components that n_pcs="auto" considers; for speed alone
+_MAX_PCS = 256  # most principal components that n_pcs="auto" considers. A choice
 _SLACK = 1.1  # n_pcs="auto": factor of the lowest delta up to which the fewest components are taken. A choice
 
 
@@ -227,7 +227,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
 
 def _centred(X: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """Subtract the mean; raise a ValueError if the rest is rounding error."""
+    """Subtract the mean; raise a ValueError if the difference is rounding error."""
     centred = X - mean
     limits = np.finfo(X.dtype)
     if np.abs(centred).max() <= max(8 * limits.eps * np.abs(mean).max(), 1e8 * limits.tiny):

@@ -1,4 +1,4 @@
-"""The decorator of every kernel."""
+"""Decorator of the kernels."""
 
 from numba import njit
 

@@ -10,13 +10,20 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from ..._utils import threads
+from ..._utils.typing import Data, Seed
 from ...nmf.semi import SemiNMF
 from .activations import activation_named
 from .stack import Stack
 
 
 def pretrain(
-    X, layers: Sequence[int], activation: str, *, init: str = "random", max_iter: int = 30, random_state=None
+    X: Data,
+    layers: Sequence[int],
+    activation: str,
+    *,
+    init: str = "random",
+    max_iter: int = 30,
+    random_state: Seed = None,
 ) -> tuple[Stack, np.ndarray]:
     """Initialise a stack greedily: Semi-NMF of X, then of the inverse activation of each layer's codes.
 
