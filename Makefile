@@ -13,7 +13,7 @@ demo: .venv/.demo
 	$(BIN)/laminar demo
 
 test: .venv/.dev
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" -q
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" -q -p no:randomly
 
 test-all: .venv/.dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q

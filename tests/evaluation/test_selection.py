@@ -175,5 +175,7 @@ def test_plot_marks_the_choice():
 
 def test_missing_pandas_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r'^laminar.evaluation.selection needs pandas: pip install "laminar\[report\]"$'):
+    with pytest.raises(
+        ImportError, match=r'^laminar.evaluation.selection needs pandas: pip install "laminar\[report\]"$'
+    ):
         select_layers(lowrank(), [2])
