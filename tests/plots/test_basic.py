@@ -77,11 +77,11 @@ def test_convergence_of_one_and_of_several():
 
 
 def test_convergence_of_fitted_models():
-    layered = SemiNMF(3, random_state=0).fit(np.random.RandomState(0).normal(size=(30, 12)))
-    line = plots.convergence(layered).axes[0].lines[0]
-    np.testing.assert_array_equal(line.get_ydata(), layered.objective_history_)
-    both = plots.convergence({"model": layered, "numbers": [3, 2]}).axes[0]
-    assert [len(line.get_xdata()) for line in both.lines] == [layered.n_iter_, 2]
+    model = SemiNMF(3, random_state=0).fit(np.random.RandomState(0).normal(size=(30, 12)))
+    line = plots.convergence(model).axes[0].lines[0]
+    np.testing.assert_array_equal(line.get_ydata(), model.objective_history_)
+    both = plots.convergence({"model": model, "numbers": [3, 2]}).axes[0]
+    assert [len(line.get_xdata()) for line in both.lines] == [len(model.objective_history_), 2]
 
 
 def test_demo_figure_axes(images, table):
