@@ -7,30 +7,40 @@ ifneq ($(wildcard ../shared/data),)
 export LAMINAR_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-all bench lint format clean
+.PHONY: help demo test test-all bench structure lint format hooks clean
 
-demo: .venv/.demo
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+demo: .venv/.demo  ## draw faces, fit the models, print the table, write laminar-demo.png
 	$(BIN)/laminar demo
 
-test: .venv/.dev
+test: .venv/.dev  ## fast tests and doctests, on two processes
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" -q -p no:randomly
 
-test-all: .venv/.dev
+test-all: .venv/.dev  ## the slow tests too
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q
 
-bench: .venv/.bench
+bench: .venv/.bench  ## ratios against other implementations, about 50 minutes on two cores
 	$(BIN)/python -m benchmarks
 
-lint: .venv/.dev
+structure: .venv/.dev  ## modules, imports, classes and constants, in numbers
+	$(BIN)/python -m benchmarks.structure
+
+lint: .venv/.dev  ## ruff and mypy, as the hooks run them
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 
-format: .venv/.dev
+format: .venv/.dev  ## let ruff repair and format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-clean:
-	rm -rf .venv build dist .pytest_cache .ruff_cache
+hooks: .venv/.dev  ## run the checks before every commit, in this clone
+	$(BIN)/pre-commit install
+
+clean:  ## remove .venv and caches
+	rm -rf .venv build dist .pytest_cache .ruff_cache .mypy_cache
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Laminar needs Python 3.11 or newer: make PYTHON=python3.12")'

@@ -24,3 +24,5 @@ from .nmf.nmf import NMF as NMF
 from .nmf.semi import SemiNMF as SemiNMF
 from .nmf.slow import SlowFeatureNMF as SlowFeatureNMF
 from .temporal.sfa import SlowFeatureAnalysis as SlowFeatureAnalysis
+
+__version__: str

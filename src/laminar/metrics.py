@@ -33,6 +33,15 @@ _AVERAGES = ("geometric", "max", "arithmetic", "min")
 class PairwiseScores(NamedTuple):
     """Precision, recall and F over pairs of samples.
 
+    Attributes
+    ----------
+    precision : float
+        Part of the pairs in one cluster that are in one class.
+    recall : float
+        Part of the pairs in one class that are in one cluster.
+    f : float
+        Harmonic mean of both.
+
     Examples
     --------
     >>> PairwiseScores(precision=1.0, recall=0.5, f=2 / 3).recall

@@ -1,6 +1,6 @@
 """Contracts: what every term, update and model promises, as functions a new one is run through.
 
-Each raises an AssertionError that says which promise was broken, and returns nothing.
+Each raises an AssertionError that names the broken promise, and returns nothing.
 """
 
 from __future__ import annotations
@@ -15,76 +15,82 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from ._engine.constraints import Free, NonNegative
-from ._engine.terms import KL
-from ._engine.updates import exact, hals, least_squares, root
+from ._engine.constraints import NonNegative
+from ._engine.objective import Objective
+from ._engine.terms import by_group
+from ._engine.updates import entrywise, exact, hals
 
 __all__ = ["check_model", "check_term", "check_update"]
 
 
 def check_term(term, F, constraint=None, *, random_state=0) -> None:
-    """Check that a term is one smooth function, whichever way it is asked.
+    """Check that the value, the gradient and the majoriser of a term are those of one function.
 
-    Its gradient agrees with differences of its value, the two parts of its gradient are non-negative and differ by
-    it, its blocks cover the rows once, its residual is finite, and F stays as it is.
+    The gradient agrees with finite differences of the value; its two parts are non-negative and differ by it; the
+    majoriser touches the term at F and is nowhere below it, and equals it if the term says ``exact``; F is unchanged. A
+    term that reads X (see `laminar._engine.terms.Fit`) covers the rows once and has a finite KKT residual.
 
     Parameters
     ----------
-    term : Quad, KL, or anything with their methods
-        The term.
+    term : Term
+        The term, or an `Objective`, the sum of several.
     F : ndarray of shape (n_rows, n_components), float64
-        Where to look; non-negative, for the parts of the gradient have no meaning elsewhere.
-    constraint : constraint of F or None, default=None
-        What the residual is measured under; None means non-negative.
+        Where to check it; non-negative, for the parts of the gradient have no meaning elsewhere.
+    constraint : Constraint or None, default=None
+        The constraint of the residual; None means non-negative.
     random_state : int, default=0
-        Seed of the directions the differences are taken in.
+        Seed of the directions of the differences.
 
     Examples
     --------
     >>> import numpy as np
     >>> from laminar._engine.data.matrix import wrap
-    >>> from laminar._engine.terms import Quad
+    >>> from laminar._engine.terms import SquaredFit
     >>> rng = np.random.default_rng(0)
-    >>> check_term(Quad.fit(wrap(rng.normal(size=(8, 5))), rng.normal(size=(5, 3))), rng.uniform(size=(8, 3)))
+    >>> check_term(SquaredFit.of(wrap(rng.normal(size=(8, 5))), rng.normal(size=(5, 3))), rng.uniform(size=(8, 3)))
     """
-    before = F.copy()
-    rows = np.concatenate([np.arange(len(F))[b] for b in term.blocks])
-    _agree(rows, np.arange(len(F)), 0, "the blocks of a term cover the rows once, in order")
+    before, rng = F.copy(), np.random.default_rng(random_state)
+    value = _value_of(term)
+    groups = getattr(term, "groups", [[slice(0, len(F))]])
+    rows = np.concatenate([np.arange(len(F))[b] for blocks in groups for b in blocks])
+    _agree(np.sort(rows), np.arange(len(F)), 0, "the blocks of a term cover the rows once")
 
-    here = term.at(F)
-    plus, minus = _parts(here, F)
+    majoriser = term.majoriser(F)
+    gradient = _gather(F, groups, lambda b, G: majoriser.gradient(b, F[b], G), majoriser.G)
+    split = term.split_gradient(F)
+    plus, minus = (_gather(F, groups, lambda b, _, i=i: split(b)[i]) for i in (0, 1))
     _require((plus >= 0).all() and (minus >= 0).all(), "both parts of the gradient are non-negative")
-    gradient = plus - minus
-    whole = np.concatenate([here.grad(b, F[b]) for b in term.blocks])
-    _agree(whole, gradient, 1e-9, "the two parts of the gradient differ by the gradient")
+    _agree(plus - minus, gradient, 1e-9, "the two parts of the gradient differ by the gradient", np.abs(plus).max())
 
-    rng = np.random.default_rng(random_state)
     for _ in range(5):
         direction = rng.normal(size=F.shape) * (F > 0)  # an entry at zero may not go down
         step = 1e-5 * np.abs(F).max()
-        slope = (term.value(F + step * direction) - term.value(F - step * direction)) / (2 * step)
+        slope = (value(F + step * direction) - value(F - step * direction)) / (2 * step)
         # Of two numbers that cancel, the error is relative to their size.
         size = float(np.abs((plus + minus) * direction).sum()) + 1e-300
         off = abs(float(np.vdot(gradient, direction)) - slope) / size
         _require(off <= 1e-6, f"the gradient agrees with finite differences (it is off by {off:.1e})")
+        _check_majoriser(term, majoriser, F, np.abs(F + rng.normal(size=F.shape) * np.abs(F).max() / 3))
 
-    residual = term.residual(F, constraint or NonNegative())
-    _require(np.isfinite(residual) and residual >= 0, "the KKT residual is a finite number, not below zero")
+    if hasattr(term, "rounding_error") or isinstance(term, Objective):
+        objective = term if isinstance(term, Objective) else Objective([term])
+        residual = objective.residual(F, constraint or NonNegative())
+        _require(np.isfinite(residual) and residual >= 0, "the KKT residual is a finite number, not below zero")
     _agree(F, before, 0, "a term leaves the factor unchanged")
 
 
-def check_update(update, F, term, constraint=None, *, sweeps=20) -> None:
-    """Check that an update goes down, stays where the constraint allows, and rests where nothing is left to gain.
+def check_update(update, F, objective, constraint=None, *, sweeps=20) -> None:
+    """Check that an update descends, respects the constraint, and is stationary at stationary points.
 
     Parameters
     ----------
     update : callable
-        ``(F, term, constraint) -> new F``.
+        ``(F, objective, constraint) -> new F``.
     F : ndarray of shape (n_rows, n_components)
-        Where to start, inside the constraint and away from the optimum; multiplicative rules need it positive.
-    term : Quad or KL
-        What the update lowers.
-    constraint : constraint of F or None, default=None
+        Where to start, inside the constraint and away from the optimum; multiplicative updates need it positive.
+    objective : Objective, or a term that reads X
+        What the update decreases.
+    constraint : Constraint or None, default=None
         None means non-negative.
     sweeps : int, default=20
         How many times the update is applied.
@@ -92,41 +98,43 @@ def check_update(update, F, term, constraint=None, *, sweeps=20) -> None:
     Examples
     --------
     >>> import numpy as np
-    >>> from laminar import updates
+    >>> from laminar._engine import updates
     >>> from laminar._engine.data.matrix import wrap
-    >>> from laminar._engine.terms import Quad
+    >>> from laminar._engine.terms import SquaredFit
     >>> rng = np.random.default_rng(0)
-    >>> term = Quad.fit(wrap(rng.uniform(size=(8, 5))), rng.uniform(size=(5, 3)))
-    >>> check_update(updates.hals, rng.uniform(size=(8, 3)), term)
+    >>> fit = SquaredFit.of(wrap(rng.uniform(size=(8, 5))), rng.uniform(size=(5, 3)))
+    >>> check_update(updates.hals, rng.uniform(size=(8, 3)), fit)
     """
     constraint = constraint or NonNegative()
-    noise = 50 * float(np.finfo(F.dtype).eps) * (term.data.total if isinstance(term, KL) else term.constant)
-    values = [term.value(F)]
+    objective = objective if isinstance(objective, Objective) else Objective([objective])
+    rounding = 50 * float(np.finfo(F.dtype).eps) * abs(objective.fit.size)
+    values = [objective.evaluate(F).value]
     for _ in range(sweeps):
         before = F.copy()
-        new = update(F, term, constraint)
+        new = update(F, objective, constraint)
         _agree(F, before, 0, "an update leaves its input unchanged")
         _require(not np.shares_memory(new, F), "an update returns a new array")
         _require(new.shape == F.shape and new.dtype == F.dtype, "an update keeps shape and dtype")
         _require(np.isfinite(new).all(), "an update gives finite numbers")
         _agree(constraint.project(new.copy()), new, 0, "an update respects the constraint")
-        values.append(term.value(new))
+        values.append(objective.evaluate(new).value)
         _require(
-            values[-1] <= values[-2] + noise, f"an update never raises the objective ({values[-2]} to {values[-1]})"
+            values[-1] <= values[-2] + rounding,
+            f"an update never increases the objective ({values[-2]} to {values[-1]})",
         )
         F = new
-    _require(values[1] < values[0] - noise, "an update lowers the objective where there is something to gain")
+    _require(values[1] < values[0] - rounding, "an update decreases the objective where it can be decreased")
 
-    rest = _optimum(F, term, constraint)
-    again = update(rest, term, constraint)
-    gained = term.value(rest) - term.value(again)
+    optimum = _optimum(F, objective, constraint)
+    again = update(optimum, objective, constraint)
+    decrease = objective.evaluate(optimum).value - objective.evaluate(again).value
     _require(
-        abs(gained) <= noise + 1e-10 * values[-1],
-        f"an update rests at a stationary point (the objective moved by {gained})",
+        abs(decrease) <= rounding + 1e-10 * values[-1],
+        f"an update is stationary at a stationary point (the objective changed by {decrease})",
     )
     tol = 1e-4 if F.dtype == np.float64 else 1e-2
-    moved = np.abs(again - rest).max() / np.abs(rest).max()
-    _require(moved <= tol, f"an update rests at a stationary point (the factor moved by {moved:.1e} of its size)")
+    moved = np.abs(again - optimum).max() / np.abs(optimum).max()
+    _require(moved <= tol, f"an update is stationary at a stationary point (the factor changed by {moved:.1e})")
 
 
 def check_model(estimator, X, y=None) -> None:
@@ -240,20 +248,53 @@ def _loss(model, X, H) -> float:
     return float(((X - Y) ** 2).sum())
 
 
-def _parts(term, F) -> tuple[np.ndarray, np.ndarray]:
-    """Both parts of the gradient at F, all rows."""
-    parts = [np.broadcast_arrays(*term.split(b, F[b])) for b in term.blocks]
-    return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+def _value_of(term):
+    """The value of a term or of an objective."""
+    return (lambda F: term.evaluate(F).value) if isinstance(term, Objective) else term.value
 
 
-def _optimum(F, term, constraint) -> np.ndarray:
-    """Where nothing is left to gain."""
-    if isinstance(term, KL) or term.pull is not None:
-        rule = root if isinstance(term, KL) else hals
-        for _ in range(5000):
-            F = rule(F, term)
-        return F
-    return (least_squares if isinstance(constraint, Free) else exact)(F, term)
+def _gather(F, groups, rows, G=None) -> np.ndarray:
+    """A function of blocks of rows and of their Gram matrix, as one array."""
+    out = np.empty(F.shape)
+    for gram, blocks in by_group(G, groups):
+        for b in blocks:
+            out[b] = rows(b, gram)
+    return out
+
+
+def _check_majoriser(term, majoriser, F, other) -> None:
+    """At another point the term is not above its majoriser, and equal to it if it says so."""
+    groups, value = getattr(term, "groups", [[slice(0, len(F))]]), _value_of(term)
+
+    def bound(E: np.ndarray) -> float:
+        total = 0.0
+        for G, blocks in by_group(majoriser.G, groups):
+            for b in blocks:
+                e = E[b]
+                total += 0.0 if G is None else float(np.vdot(e @ G, e)) / 2
+                total -= 0.0 if majoriser.B is None else float((majoriser.B(b) * e).sum())
+                if majoriser.row_curvature is not None:
+                    total += float((majoriser.row_curvature[b, None] * majoriser.column_weights * e * e).sum()) / 2
+                if majoriser.ratio is not None:
+                    tiny = np.finfo(np.float64).tiny
+                    total -= float((F[b] * majoriser.ratio(b) * np.log(np.maximum(e, tiny))).sum())
+        return total
+
+    above = bound(other) - bound(F) - (value(other) - value(F))
+    rounding = 1e-9 * (abs(value(other)) + abs(value(F)) + abs(bound(other)) + abs(bound(F)) + 1e-300)
+    _require(above >= -rounding, f"a majoriser is nowhere below its term (it is by {-above:.3g})")
+    if term.exact:
+        _require(above <= rounding, f"the majoriser of an exact term is the term (it is above by {above:.3g})")
+
+
+def _optimum(F, objective, constraint) -> np.ndarray:
+    """A stationary point."""
+    if objective.exact:
+        return constraint.update(exact)(F, objective, constraint)
+    update = constraint.update(entrywise if objective.majoriser(F).ratio is not None else hals)
+    for _ in range(5000):
+        F = update(F, objective, constraint)
+    return F
 
 
 def _require(kept, promise: str) -> None:
@@ -261,9 +302,10 @@ def _require(kept, promise: str) -> None:
         raise AssertionError(f"Broken promise: {promise}.")
 
 
-def _agree(got, expected, tol: float, promise: str) -> None:
-    """Require two arrays to agree to a part ``tol`` of the largest entry."""
+def _agree(got, expected, tol: float, promise: str, size: float | None = None) -> None:
+    """Require two arrays to agree to a part ``tol`` of the size, by default the largest entry."""
     got, expected = np.asarray(got), np.asarray(expected)
     _require(got.shape == expected.shape, f"{promise}; shapes are {got.shape} and {expected.shape}")
     worst = float(np.abs(got - expected).max(initial=0.0))
-    _require(worst <= tol * np.abs(expected).max(initial=0.0), f"{promise}; they differ by {worst:.3g}")
+    size = np.abs(expected).max(initial=0.0) if size is None else size
+    _require(worst <= tol * size, f"{promise}; they differ by {worst:.3g}")

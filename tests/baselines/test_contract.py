@@ -156,7 +156,7 @@ def test_odd_input_gives_a_finite_answer(model, data):
     for n_clusters in (1, 3):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            warnings.filterwarnings("ignore", "A graph of the samples falls into")
+            warnings.filterwarnings("ignore", "A graph of the samples has")
             warnings.simplefilter("ignore", ConvergenceWarning)  # k-means finds fewer distinct samples than clusters
             fitted = clone(model).set_params(n_clusters=n_clusters).fit(data)
         assert np.isfinite(fitted.embedding_).all()

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from laminar import DeepSemiNMF, SemiNMF
 from laminar._engine.data.matrix import wrap
 from laminar.deep.batches import Online
-from laminar.deep.stacks import compose
+from laminar.deep.composition import compose
 from reference import fresh
 
 P, LAYERS, BATCH = 256, (64, 8), 400

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from laminar import WSF, DeepSemiNMF, DeepWSF, SemiNMF
 from laminar.deep import published
-from laminar.deep.stacks import compose
+from laminar.deep.composition import compose
 from laminar.graphs import Labels
 from reference import deep as plain
 

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from laminar import NMF, DeepSemiNMF, MultiLayerNMF, SemiNMF, select_layers
 from laminar.datasets import make_lowrank
 from laminar.evaluation.selection import _best, _entries, _third
+from laminar.plots import selection_figure
 
 
 def lowrank(basis="gamma", seed=0, k=5):
@@ -168,7 +169,7 @@ def test_progress_is_shown_on_standard_error(capsys):
 
 def test_plot_marks_the_choice():
     found = select_layers(lowrank(), [2, (9, 5)], n_repeats=2, verbose=0)
-    (axes,) = found.plot().axes
+    (axes,) = selection_figure(found).axes
     assert axes.get_title(loc="left") == "Held-out entries: 9-5"
     assert [label.get_text() for label in axes.get_xticklabels()] == ["2", "9-5"]
 

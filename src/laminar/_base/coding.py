@@ -1,9 +1,11 @@
-"""`Coder`: what a fitted model is used for. Samples become codes, codes become samples and clusters."""
+"""`Coder`: the methods of a fitted model. Samples become codes, codes become samples and clusters."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from numbers import Integral
 
 import numpy as np
@@ -14,11 +16,13 @@ from sklearn.utils._param_validation import Interval, validate_parameter_constra
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from .._engine import updates
-from .._engine.constraints import NonNegative
+from .._engine.constraints import Constraint, Free, NonNegative
 from .._engine.data.matrix import Matrix, wrap
-from .._engine.problem import Chain, Problem
+from .._engine.monitor import Monitor
+from .._engine.problem import Problem, fit, loss_value
+from .._engine.regression import best_codes, best_factor
 from .._engine.solve import solve
+from .._engine.updates import multiplicative
 from .._utils import threads
 from .._utils.typing import Data
 from .._utils.validation import check_choice
@@ -56,17 +60,30 @@ def nameable(model, H: np.ndarray) -> np.ndarray:
     return H
 
 
+@dataclass(frozen=True)
+class Layer:
+    """One layer of a fitted model.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_components, n_inputs)
+        Z_i: codes times it approximate the layer below.
+    components : ndarray of shape (n_components, n_features)
+        ``Z_i ... Z_1``: codes times it approximate X.
+    representation : ndarray of shape (n_samples, n_components)
+        Codes of the training samples.
+    """
+
+    weights: np.ndarray
+    components: np.ndarray
+    representation: np.ndarray
+
+
 class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """The half of a model that comes after ``fit``; it needs ``components_``, ``layers_`` and ``clusters_``."""
+    """Base of all estimators: transform, score and clusters, from ``components_``, ``layers_`` and ``clusters_``."""
 
     loss = "frobenius"
-    _constraints: dict = {"H": NonNegative(), "Z": NonNegative()}
-
-    def _store(self, parameters: dict) -> None:
-        """Keep the parameters of ``__init__``, given its ``locals()``, as they are: scikit-learn's rule."""
-        for name, value in parameters.items():
-            if name not in ("self", "__class__"):
-                setattr(self, name, value)
+    _constraints: Mapping[str, Constraint] = {"H": NonNegative(), "Z": NonNegative()}
 
     def _check_data(self, X) -> None:
         """Refuse X the model has no meaning for."""
@@ -79,8 +96,7 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._check_data(X)
         return X
 
-    def _warn(self) -> None:
-        """Say so where the sweeps ran out."""
+    def _warn_unconverged(self) -> None:
         if not self.converged_ and self.tol > 0 and self.n_iter_ >= self.max_iter:
             warnings.warn(
                 f"{type(self).__name__} stopped at max_iter={self.max_iter} before it converged; "
@@ -90,19 +106,23 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
 
     def transform(self, X: Data, *, layer: int = -1, method: str = "nonnegative", readout: str = "raw") -> np.ndarray:
-        """Code samples exactly: the best non-negative combination of the components for each.
+        """Compute the codes of samples for the fitted components.
+
+        The codes of a sample minimise the loss over ``h >= 0``, without any penalty; samples do not influence each
+        other.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, seen before or not.
+            Samples, in the fit or new.
         layer : int, default=-1
-            Which of ``layers_``; the last is the top.
+            Position in ``layers_``; the last is the top layer.
         method : {"nonnegative", "pinv"}, default="nonnegative"
-            "pinv" is plain least squares: faster, and of any sign.
+            "pinv" is unconstrained least squares: faster, with codes of any sign.
         readout : {"raw", "whitened", "isometric"}, default="raw"
-            How the codes are looked at (`readout`): as they are; in the basis-free form that is clustered; or with the
-            distances of what they stand for in the input space, for classifiers.
+            Form of the codes: H itself; whitened by the codes of the training samples, with rows of unit norm, the form
+            that is clustered, which does not depend on the basis of the codes; or times the square root of the Gram
+            matrix of the components, so that distances are those of the reconstructions, for classifiers.
 
         Returns
         -------
@@ -133,56 +153,46 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         components = self._layer(layer).components
         with threads.own_threads():
             data = wrap(X)
-            H = self._blank(data, components)
             if method == "pinv":
-                Z = np.ascontiguousarray(components.T, dtype=data.dtype)
-                H = updates.least_squares(H, Chain(data).term("H", {"H": H, "Z": Z}))
+                H = best_factor(data, np.ascontiguousarray(components.T, dtype=data.dtype), Free())
             else:
-                H = self._codes(data, H, components)
+                H = self._codes(data, self._uniform_codes(data, components), components)
         return in_units_of(data, H)
 
-    def _blank(self, data: Matrix, components: np.ndarray | None = None) -> np.ndarray:
-        """Codes that know nothing: zero, or spread evenly where a rule multiplies them."""
-        shape = (data.shape[0], len(self.components_ if components is None else components))
+    def _uniform_codes(self, data: Matrix, components: np.ndarray) -> np.ndarray:
+        """Return codes to start from: zero, or all equal where the update multiplies them."""
+        shape = data.shape[0], len(components)
         if self.loss == "frobenius":
             return np.zeros(shape, data.dtype)
         return np.full(shape, max(data.total, 1e-300) / np.prod(shape), data.dtype)
 
-    def _codes(self, data: Matrix, H: np.ndarray, components: np.ndarray | None = None) -> np.ndarray:
-        """Codes on the fitted components (or others), exact for a squared loss."""
-        components = self.components_ if components is None else components
-        constraint = self._constraints["H"]
-        problem = Problem(Chain(data, loss=self.loss), {"H": constraint})
-        factors = {"H": H, "Z": np.ascontiguousarray(components.T, dtype=data.dtype)}
+    def _score_codes(self, data: Matrix) -> np.ndarray:
+        return self._codes(data, self._uniform_codes(data, self.components_), self.components_)
+
+    def _codes(self, data: Matrix, H: np.ndarray, components: np.ndarray) -> np.ndarray:
+        """Return the best codes on given components, from H; exact for a squared error."""
+        constraint, Z = self._constraints["H"], np.ascontiguousarray(components.T, dtype=data.dtype)
         if self.loss == "frobenius":
-            term = problem.term("H", factors)
-            # Dependent components have many exact codes: then H must not choose, only the sample and the components.
-            start = np.zeros_like(H) if updates.gram_solver(term.gram)[1] else H
-            return updates.for_constraint(updates.exact, constraint)(start, term)
-        return solve(
-            problem,
-            factors,
-            {"H": updates.multiplicative},
-            max_iter=1000,
-            tol=1e-9,
-            extrapolate=True,
-            evaluate_every=10,
-        ).best["H"]
+            return best_codes(data, Z, constraint, H)
+        problem, monitor = Problem({"H": constraint}, [fit(data, self.loss)]), Monitor(1000, 1e-9)
+        updates = {"H": multiplicative}
+        factors = {"H": H, "Z": Z}
+        return solve(problem, factors, updates, monitor=monitor, extrapolate=True, evaluate_every=10).factors["H"]
 
     def inverse_transform(self, H: ArrayLike, *, layer: int = -1) -> np.ndarray:
-        """Map codes back to the input space.
+        """Reconstruct samples from codes.
 
         Parameters
         ----------
         H : {array-like, sparse matrix} of shape (n_samples, n_components)
             Codes.
         layer : int, default=-1
-            Which of ``layers_`` they belong to.
+            Position in ``layers_`` of the layer they belong to.
 
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
-            Their reconstruction.
+            H times the components of the layer.
         """
         check_is_fitted(self)
         return self._check_codes(H, layer) @ self._layer(layer).components
@@ -204,14 +214,18 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return H
 
     def cluster(self, X: Data, n_clusters: int | None = None) -> np.ndarray:
-        """Cluster samples by their codes, in a scaling no change of basis can alter (`readout.Clusters`).
+        """Cluster samples by their codes.
+
+        The codes of `transform` are brought to the form in which those of the training samples were clustered, see
+        ``clusters_``, and join the nearest cluster.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-        n_clusters : int or None
-            Number of clusters; None means the model's ``n_clusters``, or its number of components.
+            Samples, in the fit or new.
+        n_clusters : int or None, default=None
+            Number of clusters; None means the parameter ``n_clusters`` of the estimator or, if that is None, its number
+            of components.
 
         Returns
         -------
@@ -224,12 +238,12 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self.clusters_.predict(self._transform(X), n_clusters or self.n_clusters or len(self.components_))
 
     def predict(self, X: Data) -> np.ndarray:
-        """Return the cluster of each sample; `cluster` with the model's own number of clusters.
+        """Cluster samples by their codes, with the number of clusters of the estimator.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
+            Samples, in the fit or new.
 
         Returns
         -------
@@ -239,12 +253,16 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self.cluster(X)
 
     def fit_predict(self, X: Data, y: ArrayLike | None = None, **parameters) -> np.ndarray:
-        """Fit and return the cluster of each training sample, by the codes of the fit.
+        """Fit the estimator and cluster the training samples by the codes of the fit.
 
         Parameters
         ----------
-        X, y, **parameters
-            As for `fit`.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data; for estimators of several views, the views in any form `fit` takes.
+        y : array-like or None, default=None
+            Labels, for the estimators whose `fit` uses them.
+        **parameters : dict
+            Further arguments of `fit`.
 
         Returns
         -------
@@ -255,14 +273,15 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self.clusters_.predict(H, self.n_clusters or len(self.components_))
 
     def score(self, X: Data, y: ArrayLike | None = None) -> float:
-        """Share of X the model explains: 1 is a perfect fit.
+        """Return the explained part of X, 1 for a perfect fit.
 
-        ``1 - ||X - HZ||^2 / ||X||^2``, or with the KL loss ``-D(X || HZ) / sum(X)``, where 0 is a perfect fit.
+        ``1 - ||X - H Z||^2 / ||X||^2`` with the codes H of `transform` on the top layer; with ``loss="kl"``
+        ``-D(X || H Z) / sum(X)``, which is 0 for a perfect fit.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
+            Samples, in the fit or new.
         y : Ignored
             Not used, present for API consistency.
 
@@ -275,10 +294,8 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X = self._validate(X, reset=False)
         with threads.own_threads():
             data = wrap(X)
-            H = self._codes(data, self._blank(data))
-            value = Problem(Chain(data, loss=self.loss)).value(
-                {"H": H, "Z": np.ascontiguousarray(self.components_.T, data.dtype)}
-            )
+            H = self._score_codes(data)
+            value = loss_value(data, self.loss, H, np.ascontiguousarray(self.components_.T, data.dtype))
         if self.loss == "kl":
             return -value / data.total if data.total else 0.0
         return 1 - 2 * value / data.sqnorm if data.sqnorm else 1.0

@@ -1,9 +1,8 @@
-"""`Factorizer`: the path of the data. X is validated, becomes a `Problem`, is solved, and leaves as attributes."""
+"""`Factorizer`: the path of X. It is validated, becomes a problem, is solved, and is left as fitted attributes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from numbers import Integral, Real
 from typing import Self
 
@@ -14,43 +13,53 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._engine import updates
-from .._engine.constraints import Free, NonNegative
-from .._engine.data.matrix import Matrix, smallest
-from .._engine.penalties import Penalty
-from .._engine.problem import Chain, Problem
-from .._engine.solve import State, solve
-from .._engine.starts import STARTS, best_components, named_start
-from .._engine.subsample import head_start, thinned
+from .._engine.constraints import Constraint
+from .._engine.data.matrix import Matrix, smallest, wrap
+from .._engine.linalg.small import safe_divide
+from .._engine.monitor import Monitor, Solution
+from .._engine.problem import FITS, Addend, Factors, Problem, fit, loss_value
+from .._engine.solve import solve
+from .._engine.starts import STARTS, best_components, learned_on_subsample, named_start, without_zeros
+from .._engine.updates import Update
 from .._utils import threads
 from .._utils.callbacks import CallbackSupportMixin, hooks, with_callbacks
 from .._utils.typing import Data
 from .clusters import Clusters
-from .coding import Coder, in_units_of
-from .samples import Samples
+from .coding import Coder, Layer, in_units_of
+from .rules import Published, Rule
 
 
 @dataclass(frozen=True)
-class Layer:
-    """One layer of a fitted model.
+class Factorization(Problem):
+    """``X ~ H Z`` under a loss, plus penalties.
 
     Attributes
     ----------
-    weights : ndarray of shape (n_components, n_inputs)
-        What the layer multiplies its codes by to give the layer below.
-    components : ndarray of shape (n_components, n_features)
-        The same down to the input, so that it can be drawn.
-    representation : ndarray of shape (n_samples, n_components)
-        Codes of the training samples.
+    data : Matrix
+        The rows that H codes.
+    n_components : int
+        Number of columns of H.
+    loss : {"frobenius", "kl"}
+        The loss.
+    offset : float
+        What is added to the objective of ``data``, in the units of X, where that differs from the model's.
+    unit : float
+        What an objective in unit scale is multiplied by to be in the units of X.
     """
 
-    weights: np.ndarray
-    components: np.ndarray
-    representation: np.ndarray
+    data: Matrix
+    n_components: int
+    loss: str = "frobenius"
+    offset: float = 0.0
+    unit: float = 1.0
+
+    def in_units(self, value: float | np.ndarray) -> float | np.ndarray:
+        """Return an objective in unit scale in the units of X."""
+        return value * self.unit + self.offset
 
 
 class NonNegativeData:
-    """For models of parts: X must not be negative."""
+    """Check of X for factorisations of non-negative data."""
 
     def _check_data(self, X) -> None:
         least = smallest(X)
@@ -59,10 +68,11 @@ class NonNegativeData:
                 f"Negative values in data passed to {type(self).__name__}: the smallest entry of X is {least:.3g}. "
                 "Use SemiNMF or WSF for data of any sign, or shift X."
             )
-        if self.init in ("svd", "lp"):
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if isinstance(self.init, str) and self.init in ("svd", "lp"):
             raise ValueError(f'init="{self.init}" gives components of any sign: use it with SemiNMF, or "nndsvd" here.')
-        if self.loss == "kl" and self.solver in ("hals", "apg"):
-            raise ValueError(f'solver="{self.solver}" needs a squared error: use loss="frobenius", or solver="mu".')
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -71,7 +81,7 @@ class NonNegativeData:
 
 
 class Factorizer(CallbackSupportMixin, Coder):
-    """What every single-layer model shares; a model states its constraints and its start."""
+    """Base of the estimators with one layer: from X to a `Problem`, its solution and the fitted attributes."""
 
     _parameter_constraints: dict = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -102,56 +112,27 @@ class Factorizer(CallbackSupportMixin, Coder):
         random_state=None,
         verbose=0,
     ):
-        self._store(locals())
+        self.n_components = n_components
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.eta = eta
+        self.rule = rule
+        self.n_clusters = n_clusters
+        self.callback = callback
+        self.random_state = random_state
+        self.verbose = verbose
 
-    # ---- what a model states -------------------------------------------------------------------------------------
-
-    _published_eta = 1.0
-    _published_components_first = False
-
-    @property
-    def _width(self) -> int:
-        """Number of components of a fit."""
-        return int(self.n_components)  # True is 1, as in scikit-learn
-
-    def _samples(self, X, y) -> Samples:
-        """The rows to work on."""
-        return Samples(X)
-
-    def _auto_init(self, data: Matrix, penalty: Penalty | None) -> str:
-        """Name of the start behind ``init="auto"``."""
-        return "nndsvda"
-
-    def _chain(self, data: Matrix) -> Chain:
-        """The product of factors that fits the data."""
-        return Chain(data, loss=self.loss)
-
-    def _pair(self, factors: dict[str, np.ndarray], data: Matrix) -> dict[str, np.ndarray]:
-        """Codes H and (transposed) components Z, from the factors of the solution."""
-        return factors
-
-    def _penalty(self, X, data: Matrix, y, groups) -> Penalty | None:
-        """What is asked of the codes beyond the fit, in unit scale."""
-        return None
-
-    def _limits(self, penalty: Penalty | None) -> dict:
-        """The constraint of each factor, in the order of the updates."""
-        return self._constraints
-
-    def _in_order(self, limits: dict) -> dict:
-        """The order of the updates: codes first, or as published."""
-        backwards = self.rule == "published" and self._published_components_first
-        return dict(reversed(limits.items())) if backwards else limits
-
-    def _settled(self, factors: dict[str, np.ndarray], problem: Problem) -> dict[str, np.ndarray]:
-        """A start in the scale the model works in."""
-        return factors
+    # What a model declares: the constraint of each factor (`Coder`) and its two rules.
+    _fast = Rule()
+    _published = Published()
 
     # ---- fitting -------------------------------------------------------------------------------------------------
 
     @with_callbacks
     def fit(self, X: Data, y: ArrayLike | None = None) -> Self:
-        """Learn the components of X.
+        """Fit the factorisation to X.
 
         Parameters
         ----------
@@ -163,40 +144,34 @@ class Factorizer(CallbackSupportMixin, Coder):
         Returns
         -------
         self : object
-            The fitted model.
+            The fitted estimator.
         """
         return self._fit(X, y)
 
-    def _fit(self, X, y=None, groups=None):
-        """The path of the data."""
+    def _fit(self, X, y=None, groups=None) -> Self:
+        """Run the path of X."""
         self._validate_params()
-        self._check_rule()
+        self._check_parameters()
         X = self._validate(X, reset=True)
         with threads.own_threads(), hooks(self, self.max_iter, X, y) as hook:
-            samples = self._samples(X, y)
-            data = samples.data
-            unit = self._unit(data)
-            penalty = self._penalty(X, data, y, groups)  # first: labels may say how many components there are
-            problem = Problem(self._chain(data), self._in_order(self._limits(penalty)), penalty)
-            state = solve(
+            problem = self._problem(X, y, groups)
+            solution = solve(
                 problem,
-                # Nobody else holds the start: a tall one can go after the first sweep.
-                self._settled(self._ahead(self._start(samples, penalty), problem), problem),
+                self._start(problem, X),
                 self._updates(problem),
-                max_iter=self.max_iter,
-                tol=self.tol,
-                extrapolate=self.rule == "fast",
-                patience=self._patience,
-                evaluate_every=10 if self.loss == "kl" else 1,
-                callback=lambda i, value, seconds: hook(i, value * unit + samples.rest, seconds),
+                monitor=Monitor(self.max_iter, self.tol, lambda i, value, _: hook(i, problem.in_units(value))),
+                extrapolate=self._rule.extrapolate,
+                evaluate_every=FITS[self.loss].evaluate_every,
             )
-            self._keep(problem, state, samples)
-        data.part()
-        self._warn()
+            self.objective_history_ = problem.in_units(np.array(solution.history))
+            self.n_iter_, self.converged_ = solution.n_iter, solution.converged
+            self._attributes(solution, problem, X)
+        problem.data.drop_transpose()
+        self._warn_unconverged()
         return self
 
     def fit_transform(self, X: Data, y: ArrayLike | None = None) -> np.ndarray:
-        """Learn the components of X and return the codes of its samples.
+        """Fit the factorisation to X and return the codes of its samples.
 
         Parameters
         ----------
@@ -208,109 +183,101 @@ class Factorizer(CallbackSupportMixin, Coder):
         Returns
         -------
         H : ndarray of shape (n_samples, n_components)
-            Non-negative codes.
+            Non-negative codes of the fit, ``layers_[-1].representation``.
         """
         return self.fit(X, y).layers_[-1].representation.copy()
 
-    def _check_rule(self) -> None:
+    # ---- the four hooks ------------------------------------------------------------------------------------------
+
+    def _problem(self, X, y, groups) -> Factorization:
+        """State what is minimised."""
+        return self._factorization(wrap(X), [])
+
+    def _start(self, problem: Factorization, X) -> Factors:
+        """Return the factors to start from, in unit scale."""
+        return self._start_from(self.init, problem, X)
+
+    def _updates(self, problem: Factorization) -> dict[str, Update]:
+        """Return the update of each factor: that of the rule and the solver, unless a constraint has a better one."""
+        default = self._rule.update(self.loss, self.solver, self.eta)
+        return {name: constraint.update(default) for name, constraint in problem.constraints.items()}
+
+    def _attributes(self, solution: Solution, problem: Factorization, X) -> None:
+        """Set the fitted attributes."""
+        H, Z = self._canonical(solution, problem)
+        self._set_layer(problem.data, H, Z)
+
+    # ---- what they are made of -----------------------------------------------------------------------------------
+
+    @property
+    def _rule(self) -> Rule:
+        """The declared value behind ``rule=``."""
+        return self._published if self.rule == "published" else self._fast
+
+    def _check_parameters(self) -> None:
         """Refuse parameters that another one leaves without effect."""
         if self.rule == "published" and self.solver in ("hals", "apg"):
             raise ValueError(f'rule="published" is multiplicative: use solver="auto", not "{self.solver}".')
-        if self.eta is not None and self._solver != "mu":
-            raise ValueError(f'eta={self.eta} is of multiplicative rules: use solver="mu", or leave eta=None.')
-
-    def _unit(self, data: Matrix) -> float:
-        """What an objective in unit scale is multiplied by."""
-        if self.loss == "kl":
-            return data.scale
-        if data.scale > 1e150:
+        if self.loss == "kl" and self.solver in ("hals", "apg"):
+            raise ValueError(f'solver="{self.solver}" needs a squared error: use loss="frobenius", or solver="mu".')
+        if self.eta is not None and not self._rule.multiplies(self.loss, self.solver, None):
             raise ValueError(
-                f"The largest magnitude in X is {data.scale:.3g}: its square is out of range. Divide X by a constant."
+                f'eta={self.eta} has no effect with solver="{self.solver}": it is the exponent of the multiplicative '
+                'update. Use solver="mu", or eta=None.'
             )
-        return data.scale**2
 
-    def _ahead(self, factors: dict[str, np.ndarray], problem: Problem) -> dict[str, np.ndarray]:
-        """The start of a tall problem, improved on few of its samples; published rules begin where they are told."""
-        if self.rule == "published":
-            return factors
-        return head_start(problem, factors, self._updates(problem), patience=self._patience)
+    def _factorization(
+        self, data: Matrix, penalties: list[Addend], *, n_components: int | None = None, offset: float = 0.0
+    ) -> Factorization:
+        """Return the fit of X and some penalties."""
+        return Factorization(
+            constraints={name: self._constraints[name] for name in self._rule.order},
+            addends=[fit(data, self.loss), *penalties],
+            data=data,
+            n_components=int(self.n_components if n_components is None else n_components),
+            loss=self.loss,
+            offset=offset,
+            unit=data.unit(FITS[self.loss].degree),
+        )
 
-    @property
-    def _patience(self) -> int:
-        """Sweeps before the first leap.
+    def _start_from(self, init, problem: Factorization, X) -> Factors:
+        if not isinstance(init, str):
+            return self._given_start(init, problem, X)
+        return self._named_start(self._rule.init if init == "auto" else init, problem)
 
-        The steps of a random start point nowhere, and leaps along them end in solutions of the same objective whose
-        clusters are harder to tell apart. A free factor knows no past: there, nothing was gained by waiting.
-        """
-        informed = isinstance(self.init, str) and self.init != "random"
-        return 0 if informed or any(isinstance(c, Free) for c in self._constraints.values()) else 5
+    def _named_start(self, name: str, problem: Factorization) -> Factors:
+        data, constraints = problem.data, problem.constraints
+        rng = check_random_state(self.random_state)
+        factors = named_start(name, data, problem.n_components, rng, constraints["Z"])
+        if self._rule.multiplies(self.loss, self.solver, self.eta):
+            return {name: without_zeros(F) for name, F in factors.items()}
+        if self._rule.subsample and not problem.penalised:
+            return learned_on_subsample(data, factors, constraints, self._updates(problem))
+        return factors
 
-    @property
-    def _solver(self) -> str:
-        """The solver behind the parameters."""
-        if self.rule == "published" or self.loss == "kl":
-            return "mu"
-        return "hals" if self.solver == "auto" else self.solver
-
-    def _updates(self, problem: Problem) -> dict[str, updates.Update]:
-        """How each factor moves."""
-        return {name: updates.for_constraint(self._update(), c) for name, c in problem.constraints.items()}
-
-    def _update(self) -> updates.Update:
-        """The rule for non-negative factors."""
-        if self.loss == "kl" and self.rule == "fast" and self.eta is None:
-            return updates.root
-        eta = self._published_eta if self.rule == "published" else 1.0
-        return {
-            "hals": updates.Careful() if isinstance(self._constraints["Z"], Free) else updates.hals,
-            "apg": updates.accelerated_gradient,
-            "mu": partial(updates.multiplicative, eta=eta if self.eta is None else self.eta),
-        }[self._solver]
-
-    def _start(self, samples: Samples, penalty: Penalty | None) -> dict[str, np.ndarray]:
-        """Codes and (transposed) components in unit scale, ready for the loop."""
-        data = samples.data
-        if isinstance(self.init, str):
-            name = self._auto_init(data, penalty) if self.init == "auto" else self.init
-            rng = check_random_state(self.random_state)
-            H, Z = named_start(name, data, self._width, rng, self._constraints["Z"])
-            if self._solver == "mu":  # a multiplicative rule never leaves an exact zero
-                H = np.maximum(H, 1e-3 * H.mean())
-                Z = np.maximum(Z, 1e-3 * Z.mean()) if (Z >= 0).all() else Z
-        else:
-            H, Z = self._given_start(samples)
-        as_factor = partial(np.array, dtype=data.dtype, order="C", copy=True)
-        return {"H": as_factor(H), "Z": as_factor(Z)}
-
-    def _given_start(self, samples: Samples) -> tuple[np.ndarray, np.ndarray]:
-        """Check ``init=(H, Z)`` or a fitted model: shapes, finiteness, signs. Z may be None: best for H."""
-        given, X, data, k = self.init, samples.X, samples.data, self._width
+    def _given_start(self, given, problem: Factorization, X) -> Factors:
+        """Check ``init=(H, Z)`` or a fitted model: shapes, finiteness, signs. Z may be None: the best for H."""
+        data, k = problem.data, problem.n_components
         if isinstance(given, BaseEstimator):
-            # What grid searches and pipelines make of a model is a clone, which has learned nothing.
+            # Grid searches and pipelines clone a model, and a clone is not fitted.
             check_is_fitted(given, msg="init: this %(name)s is not fitted. FrozenEstimator(model) survives cloning.")
             if not hasattr(given, "components_"):
                 raise ValueError(f"init: a fitted model must have components_, as NMF has; got {type(given).__name__}.")
             given = given.transform(X), given.components_
         if len(given) != 2:
             raise ValueError(f"init must hold two arrays (H, Z), got {len(given)}.")
-        n, p = X.shape
-        expected = {"H": (n, k), "Z": (k, p)}
-        pair = {
-            name: self._check_factor(name, F, expected[name])
-            for name, F in zip(expected, given, strict=True)
-            if F is not None
-        }
-        if "H" not in pair:
+        if given[0] is None:
             raise ValueError("init: H must be given; Z may be None, the best components for H are then taken.")
-        H = samples.join(pair["H"])
-        if "Z" not in pair:
-            learned_from = (data, H) if self.rule == "published" else thinned(data, H)
-            return H, best_components(*learned_from, self._constraints["Z"])
-        # The scale of X is carried by the components here and by the codes in the fitted model.
-        return H, pair["Z"].T / data.scale
+        (n, p), (H, Z) = X.shape, given
+        H = self._check_factor("H", H, (n, k), problem.constraints["H"])
+        if Z is None:
+            return {"H": H.astype(data.dtype), "Z": best_components(data, H, problem.constraints["Z"])}
+        Z = self._check_factor("Z", Z, (k, p), problem.constraints["Z"])
+        # The scale of X is in the components here and in the codes of the fitted model.
+        return {"H": H.astype(data.dtype), "Z": np.array(Z.T / data.scale, data.dtype, order="C")}
 
-    def _check_factor(self, name: str, F, shape: tuple[int, int]) -> np.ndarray:
-        """A factor to start from: its shape, finiteness and sign."""
+    def _check_factor(self, name: str, F, shape: tuple[int, int], constraint: Constraint) -> np.ndarray:
+        """Check a factor to start from: its shape, finiteness and sign."""
         F = np.asarray(F)
         if F.shape != shape:
             raise ValueError(f"init: {name} must have shape {shape}, got {F.shape}.")
@@ -318,35 +285,33 @@ class Factorizer(CallbackSupportMixin, Coder):
             raise ValueError(f"init: {name} must hold real numbers, got dtype {F.dtype}; convert it to float.")
         if not np.isfinite(F).all():
             raise ValueError(f"init: {name} contains NaN or infinity; give finite starting values.")
-        if isinstance(self._constraints[name], NonNegative) and (F < 0).any():
+        if not constraint.signed and (F < 0).any():
             raise ValueError(f"init: {name} must be non-negative, its smallest entry is {F.min():.3g}.")
-        return F
+        return np.array(F, order="C")
 
-    def _keep(self, problem: Problem, state: State, samples: Samples) -> None:
-        """Bring the solution to its canonical scale and set the fitted attributes."""
-        data, whole = samples.data, samples.whole
-        state.best = self._pair(state.best, data)
-        norms = self._norms(state.best["Z"])
-        Z = np.divide(state.best["Z"], norms, out=np.zeros_like(state.best["Z"]), where=norms > 0)
-        self.components_ = np.ascontiguousarray(Z.T)
-        self.objective_history_ = np.array(state.history) * self._unit(data) + samples.rest
-        self.n_iter_, self.converged_ = state.n_iter, state.converged
-        state.factors, state.plain = {}, {}  # as tall as H, and no longer needed
-        H = np.multiply(state.best["H"], norms.astype(data.dtype), out=state.best["H"])
-        # Exact codes of a squared loss cost little; those of a divergence are iterated: a fit cut short keeps its own.
-        # Codes that a penalty shaped are not the best fit, and not meant to be.
-        if problem.penalty is None and self.rule == "fast" and (self.loss == "frobenius" or state.converged):
-            H = self._codes(data, H)
-        H = samples.part(H)
-        error = Problem(Chain(whole, loss=self.loss)).value({"H": H, "Z": np.ascontiguousarray(Z)})
-        self.reconstruction_err_ = float(np.sqrt(2 * error) if self.loss == "frobenius" else error) * whole.scale
-        H = in_units_of(whole, H)
-        self.layers_ = [Layer(self.components_, self.components_, H)]
-        self.clusters_ = Clusters(H, self.random_state)
-        self._n_features_out = len(self.components_)
+    def _canonical(self, solution: Solution, problem: Factorization) -> tuple[np.ndarray, np.ndarray]:
+        """Return codes, exact where the rule says so, and components of unit length (unit sum for the KL loss)."""
+        H, Z = solution.factors["H"], solution.factors["Z"]
+        norms = self._norms(Z)
+        Z, H = safe_divide(Z, norms), H * norms
+        # Exact codes of a squared error cost little; those of a divergence are iterated, after convergence only. Codes
+        # under a penalty are not the best fit.
+        worthwhile = self.loss == "frobenius" or solution.converged
+        if self._rule.exact_codes and not problem.penalised and worthwhile:
+            H = self._codes(problem.data, H, Z.T)
+        return H, Z
 
     def _norms(self, Z: np.ndarray) -> np.ndarray:
-        """The canonical scale: unit length, or unit sum where sums have a meaning."""
+        """Return the lengths of the components, or their sums under a divergence."""
         if self.loss == "kl":
             return Z.sum(0, dtype=np.float64).astype(Z.dtype)
         return np.linalg.norm(Z.astype(np.float64), axis=0).astype(Z.dtype)
+
+    def _set_layer(self, data: Matrix, H: np.ndarray, Z: np.ndarray) -> None:
+        """Set the attributes of one layer, given codes and (transposed) components in unit scale."""
+        error = loss_value(data, self.loss, H, np.ascontiguousarray(Z))
+        self.reconstruction_err_ = float(np.sqrt(2 * error) if self.loss == "frobenius" else error) * data.scale
+        self.components_, H = np.ascontiguousarray(Z.T), in_units_of(data, H)
+        self.layers_ = [Layer(self.components_, self.components_, H)]
+        self.clusters_ = Clusters(H, self.random_state)
+        self._n_features_out = len(self.components_)

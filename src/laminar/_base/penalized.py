@@ -1,7 +1,8 @@
-"""`Penalized`: what the models share that ask something of the codes beyond the fit."""
+"""`Penalized`: models with a penalty on the codes."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
@@ -10,19 +11,18 @@ from sklearn.utils._param_validation import StrOptions
 
 from .._engine.constraints import UnitSum
 from .._engine.data.matrix import Matrix
-from .._engine.penalties import Penalty, Smooth
-from .._engine.problem import Problem
+from .._engine.problem import FITS, Addend, Factors, smooth_codes
+from .._engine.terms import SymmetricOperator
 from .._utils.callbacks import with_callbacks
 from .._utils.typing import Data
-from ..graphs import GraphOperator
-from .factorizer import Factorizer
+from .factorizer import Factorization, Factorizer
 
 
 class Penalized(Factorizer):
-    """A factorisation whose codes are tied to each other, to labels or to time.
+    """Base of the factorisations with a penalty on the codes, by a graph, labels or time.
 
-    ``layers_[-1].representation`` holds the codes of the fit, which know the graph and the labels; `transform` codes
-    any sample, seen before or not, by the components alone.
+    ``layers_[-1].representation`` holds the codes of the fit, which depend on the penalty; `transform` minimises the
+    fit alone, for any sample.
     """
 
     _parameter_constraints: dict = {
@@ -32,96 +32,89 @@ class Penalized(Factorizer):
 
     @with_callbacks
     def fit(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
-        """Learn the components of X.
+        """Fit the factorisation to X.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training data.
         y : array-like of shape (n_samples,) or (n_samples, n_attributes), default=None
-            Labels, some or all; -1, NaN, None and ``pandas.NA`` are unknown. Models without labels ignore it.
+            Labels of some or all samples, one column for each attribute; -1, NaN, None and ``pandas.NA`` stand for
+            unknown. Estimators and graphs without labels ignore it.
         groups : array-like of shape (n_samples,), default=None
-            The sequence each sample belongs to, for graphs in time.
+            Sequence of each sample, for graphs in time; None means one sequence.
 
         Returns
         -------
         self : object
-            The fitted model.
+            The fitted estimator.
         """
         return self._fit(X, y, groups)
 
     def fit_transform(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> np.ndarray:
-        """Learn the components of X and return the codes `transform` gives its samples.
+        """Fit the factorisation to X and return what `transform` gives for its samples.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training data.
         y : array-like of shape (n_samples,) or (n_samples, n_attributes), default=None
-            Labels, some or all.
+            Labels of some or all samples, one column for each attribute; -1, NaN, None and ``pandas.NA`` stand for
+            unknown. Estimators and graphs without labels ignore it.
         groups : array-like of shape (n_samples,), default=None
-            The sequence each sample belongs to.
+            Sequence of each sample, for graphs in time; None means one sequence.
 
         Returns
         -------
         H : ndarray of shape (n_samples, n_components)
-            Non-negative codes. Those of the fit itself are in ``layers_[-1].representation``.
+            Non-negative codes of each sample by itself. Those of the fit, which depend on the penalty, are
+            ``layers_[-1].representation``.
         """
         return self.fit(X, y, groups).transform(X)
 
     # ---- the penalty ---------------------------------------------------------------------------------------------
 
-    _published_unit = False  # whether the published rule begins with components of unit length
-
     @property
     def _invariant(self) -> bool:
-        return self.rule == "fast" and self.scale == "invariant"
-
-    @property
-    def _unit_start(self) -> bool:
-        return self.rule == "published" and self._published_unit
+        return self._rule.invariant and self.scale == "invariant"
 
     def _weight(self, alpha: float, data: Matrix) -> float:
-        """The weight of a penalty in unit scale.
+        """Return the weight of a penalty in unit scale.
 
-        Where the components have unit length, for good or to begin with, the scale of X is in the codes and a weight
-        means the same whatever the units of X. Otherwise it is in the components, and the penalty is asked of H as
-        it comes.
+        Where the components have unit length, in the penalty or at the start, the scale of X is in the codes and a
+        weight has the same meaning in all units of X. Otherwise it is in the components, and H is penalised as it is.
         """
-        if self._invariant or self._unit_start:
+        if self._invariant or self._rule.unit_components:
             return alpha
-        unit, most = self._unit(data), float(np.finfo(data.dtype).max) ** 0.5
+        unit, most = data.unit(FITS[self.loss].degree), float(np.finfo(data.dtype).max) ** 0.5
         if unit == 0 or alpha / unit > most:
             raise ValueError(
-                f"X is too small for a penalty on codes as they come: its largest magnitude is {data.scale:.3g}. "
+                f"X is too small for a penalty on codes of any scale: its largest magnitude is {data.scale:.3g}. "
                 'Multiply X by a constant, or use scale="invariant" with rule="fast".'
             )
         return alpha / unit
 
-    def _smooth(self, operator: GraphOperator, alpha: float, data: Matrix) -> Smooth | None:
-        """A quadratic penalty; None where nothing is linked: the model is then the plain one, digit for digit."""
-        if alpha == 0 or not operator.stiffness.any():
-            return None
+    def _smooth(self, operator: SymmetricOperator, alpha: float, data: Matrix) -> list[Addend]:
+        """Return the quadratic penalty; nothing where no samples are linked: the model is then the plain one."""
+        if alpha == 0 or not operator.row_curvature.any():
+            return []
         weight = self._weight(alpha, data)
         if self._invariant and self.loss == "kl":
-            # The components sum to one instead, and weigh the same. A divergence grows with X and not with its square:
-            # per mean sum of a sample the penalty does so too. In unit scale the sum of all is one at least, or X zero.
-            return Smooth(operator, weight * data.shape[0] / max(data.total, 1.0), invariant=False)
-        return Smooth(operator, weight, self._invariant)
+            # The components sum to one instead. A divergence grows with X and not with its square: so does the penalty
+            # per mean sum of a sample. In unit scale the sum of all entries is one at least, or X is zero.
+            return [smooth_codes(operator, weight * data.shape[0] / max(data.total, 1.0), invariant=False)]
+        return [smooth_codes(operator, weight, invariant=self._invariant)]
 
-    def _limits(self, penalty: Penalty | None) -> dict:
-        if penalty is not None and self._invariant and self.loss == "kl":
-            return {**self._constraints, "Z": UnitSum()}
-        return self._constraints
+    def _factorization(self, data: Matrix, penalties: list[Addend], **keywords) -> Factorization:
+        problem = super()._factorization(data, penalties, **keywords)
+        if problem.penalised and self._invariant and self.loss == "kl":
+            return replace(problem, constraints={**problem.constraints, "Z": UnitSum()})
+        return problem
 
-    def _settled(self, factors: dict[str, np.ndarray], problem: Problem) -> dict[str, np.ndarray]:
-        if problem.penalty is None:
+    def _start(self, problem: Factorization, X) -> Factors:
+        factors = super()._start(problem, X)
+        if not problem.penalised or not (self._rule.unit_components or (self.loss == "kl" and self._invariant)):
             return factors
-        if isinstance(problem.constraints["Z"], UnitSum):
-            norms = factors["Z"].sum(0)
-        elif self._unit_start:
-            norms = np.linalg.norm(factors["Z"], axis=0)
-        else:
-            return factors
+        norms = factors["Z"].sum(0) if self.loss == "kl" and self._invariant else np.linalg.norm(factors["Z"], axis=0)
         norms[norms == 0] = 1
         return {"H": factors["H"] * norms, "Z": factors["Z"] / norms}

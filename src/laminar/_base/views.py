@@ -13,17 +13,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._utils import threads
 from .._utils.typing import ViewData
 from .._utils.validation import check_choice
-from .._utils.views import Views, _first, _is_table, read_views
+from .._utils.views import Views, first_view, is_table, read_views
 from .coding import Coder, nameable, no_text
 
 _ARRAYS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
 
 
 class ViewCoder(Coder):
-    """A `Coder` whose X is a list or dict of views, or one array with ``view_sizes``.
+    """Base of the estimators of several views: X is a list or dict of views, or one array with ``view_sizes``.
 
-    A model says how views become codes, ``_coded``, how much of them these explain, ``_explained``, and how codes are
-    looked at, ``_look``.
+    An estimator implements the codes of views, ``_coded``, the part of the views they explain, ``_explained``, and the
+    forms of the codes, ``_look``.
     """
 
     @no_text()
@@ -104,17 +104,19 @@ class ViewCoder(Coder):
         return self.clusters_.predict(self.layers_[-1].representation, self.n_clusters or len(self.components_))
 
     def transform(self, X: ViewData, *, observed: ArrayLike | None = None, readout: str = "raw") -> np.ndarray:
-        """Code samples by the views they have: the best non-negative codes for the components.
+        """Compute the codes of samples for the fitted components, from the views they have.
 
         Parameters
         ----------
         X : list or dict of {array-like, sparse matrix}, or one array
-            Views, as for `fit`; new samples may lack some. A view may be left out of a dict, or be None in a list.
+            Views in any form `fit` takes. New samples may lack views: a view may be absent from a dict, or be None in a
+            list.
         observed : array-like of bool of shape (n_samples, n_views), default=None
             Which sample has which view, in addition to what None and NaN say.
         readout : {"raw", "whitened", "isometric"}, default="raw"
-            How the codes are looked at: as they are; in basis-free form; or with the distances of what they stand for,
-            for classifiers.
+            Form of the codes: H itself; the form that is clustered, with rows of unit norm, which does not depend on
+            the basis of the codes; or times the square root of the Gram matrix of the components, so that distances are
+            those of the reconstructions, for classifiers.
 
         Returns
         -------
@@ -132,12 +134,13 @@ class ViewCoder(Coder):
         return self._look(H, readout)
 
     def score(self, X: ViewData, y: ArrayLike | None = None) -> float:
-        """Share of the views the model explains, each counted as in `fit`: 1 is a perfect fit.
+        """Return the explained part of the views, each weighted as in `fit`; 1 for a perfect fit.
 
         Parameters
         ----------
         X : list or dict of {array-like, sparse matrix}, or one array
-            Views, as for `transform`.
+            Views in any form `fit` takes. New samples may lack views: a view may be absent from a dict, or be None in a
+            list.
         y : Ignored
             Not used, present for API consistency.
 
@@ -155,7 +158,7 @@ def _several(X) -> bool:
     """Whether these are views, and not one array."""
     if not isinstance(X, list | tuple):
         return isinstance(X, Mapping) and not sp.issparse(X)  # some sparse matrices are dicts too
-    return all(item is None for item in X) or _is_table(_first(X))
+    return all(item is None for item in X) or is_table(first_view(X))
 
 
 def _is_blank(view) -> bool:

@@ -1,70 +1,92 @@
-"""What a factor may be: its projection, and what follows from it for a step."""
+"""Constraints on a factor: the projection, and all that follows from it for updates and extrapolation."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
+
+from .._utils import threads
+from .contracts import Constraint, Update
+from .updates import least_squares
+
+__all__ = ["Constraint", "Free", "NonNegative", "UnitSum"]
 
 
 class Free:
     """Any real matrix."""
 
+    signed = True
+
     def project(self, F: np.ndarray) -> np.ndarray:
-        """Return F as it is."""
+        """Return F."""
         return F
 
     def step(self, F: np.ndarray, move: np.ndarray) -> np.ndarray:
-        """Return what is left of a move ``F - move`` after projecting."""
+        """Return the whole move."""
         return move
 
-    def restrain(self, leap: np.ndarray, F: np.ndarray) -> None:
-        """Let F leap as far as it likes."""
+    def multiplier(self, F: np.ndarray, gradient: Callable, pairs: Sequence) -> float:
+        """Return zero."""
+        return 0.0
 
-    def settle(self, F: np.ndarray) -> np.ndarray:
+    def limit(self, move: np.ndarray, F: np.ndarray) -> None:
+        """Leave the move as it is."""
+
+    def normalise(self, F: np.ndarray) -> np.ndarray:
         """Return F, of any scale."""
         return F
+
+    def update(self, default: Update) -> Update:
+        """Return least squares, whatever the default: the minimiser has a closed form."""
+        return least_squares
 
 
 class NonNegative:
     """No entry below zero."""
+
+    signed = False
 
     def project(self, F: np.ndarray) -> np.ndarray:
         """Clip F at zero, in place."""
         return np.maximum(F, 0, out=F)
 
     def step(self, F: np.ndarray, move: np.ndarray) -> np.ndarray:
-        """Return what is left of a move ``F - move`` after projecting: nothing exactly at a KKT point."""
+        """``min(F, move)``."""
         return np.minimum(F, move)
 
-    def restrain(self, leap: np.ndarray, F: np.ndarray) -> None:
-        """Shorten a leap from F, in place, to take a tenth of an entry at most: few rules come back from near zero."""
-        np.maximum(leap, F * -0.1, out=leap)
+    def multiplier(self, F: np.ndarray, gradient: Callable, pairs: Sequence) -> np.ndarray | float:
+        """Return zero."""
+        return 0.0
 
-    def settle(self, F: np.ndarray) -> np.ndarray:
+    def limit(self, move: np.ndarray, F: np.ndarray) -> None:
+        """Take at most a tenth off an entry: multiplicative updates hardly leave a neighbourhood of zero."""
+        np.maximum(move, F * -0.1, out=move)
+
+    def normalise(self, F: np.ndarray) -> np.ndarray:
         """Return F, of any scale."""
         return F
 
-    def growth(self, F: np.ndarray, term) -> np.ndarray | float:
-        """Return what a multiplicative rule multiplies each column by at rest: one."""
-        return 1.0
+    def update(self, default: Update) -> Update:
+        """Return the default."""
+        return default
 
 
 class UnitSum(NonNegative):
-    """No entry below zero, and every column sums to one: the components of a scale-free divergence.
+    """No entry below zero, and every column sums to one: components under a scale-invariant divergence.
 
-    Under a Kullback-Leibler fit the best step inside this constraint is the multiplicative step, rescaled.
+    With a Kullback-Leibler fit the exact step inside this set is the multiplicative step, rescaled.
     """
 
     def project(self, F: np.ndarray) -> np.ndarray:
         """Clip and rescale F, in place."""
-        return self.settle(super().project(F))
+        return self.normalise(super().project(F))
 
-    def settle(self, F: np.ndarray) -> np.ndarray:
-        """Scale every column to sum one, in place; a column of zeros stays."""
+    def multiplier(self, F: np.ndarray, gradient: Callable, pairs: Sequence) -> np.ndarray:
+        """``sum_i f_ia g_ia`` for column a: at a KKT point the gradient has this value wherever F is positive."""
+        return sum(threads.each(lambda pair: (F[pair[0]] * gradient(*pair)).sum(0, dtype=np.float64), pairs))
+
+    def normalise(self, F: np.ndarray) -> np.ndarray:
+        """Divide every column by its sum, in place; a column of zeros stays."""
         total = F.sum(0, dtype=np.float64)
         return np.divide(F, total.astype(F.dtype), out=F, where=total > np.finfo(F.dtype).tiny)
-
-    def growth(self, F: np.ndarray, term) -> np.ndarray:
-        """Return the sum each column would have after a step, had it been free: settling takes it back."""
-        tiny = np.finfo(F.dtype).tiny
-        parts = [(F[b], *term.split(b, F[b])) for b in term.blocks]
-        return np.maximum(sum((f * minus / np.maximum(plus, tiny)).sum(0) for f, plus, minus in parts), tiny)

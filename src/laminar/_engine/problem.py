@@ -1,70 +1,100 @@
-"""What is minimised: products of named factors that fit data, and what each factor may be."""
+"""The problem: a sum of addends over named factors, and the constraint of each factor."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from .constraints import Free, NonNegative
-from .data.matrix import Matrix
-from .penalties import Penalty
-from .terms import KL, Quad
+from .constraints import Constraint
+from .data.matrix import Matrix, Rows
+from .linalg.blocked import column_dots
+from .objective import Objective
+from .terms import KL, Constant, GraphPenalty, MaskedL1, Ridge, SquaredFit, SymmetricOperator, Term
+from .terms.penalties import masked_sums
 
 Factors = Mapping[str, np.ndarray]
 
+Addend = Callable[[str, Factors], Term | None]
+"""``(name, factors) -> term``: one addend of the objective as a function of that factor; None if it does not occur."""
 
-@dataclass(frozen=True)
-class Chain:
-    """``data ~ F[left] @ F[right].T`` under a loss (see `terms` for why the right factor is transposed)."""
-
-    data: Matrix
-    left: str = "H"
-    right: str = "Z"
-    loss: str = "frobenius"
-
-    def term(self, name: str, F: Factors) -> Quad | KL:
-        """The loss as factor ``name`` sees it."""
-        is_left = name == self.left
-        data = self.data if is_left else self.data.T
-        other = F[self.right if is_left else self.left]
-        if self.loss == "kl":
-            return KL(data, other)
-        return replace(Quad.fit(data, other), direct=lambda F: data.distance(F, other) / 2)
+FITS = {"frobenius": SquaredFit, "kl": KL}
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A chain, the constraints of its factors in the order of their updates, and a penalty on the left one."""
+    """``min sum of addends`` over the factors.
 
-    chain: Chain
-    constraints: Mapping[str, Free | NonNegative] = field(default_factory=dict)
-    penalty: Penalty | None = None
+    Attributes
+    ----------
+    constraints : mapping from names to Constraint
+        The constraint of each factor, in the order of the updates.
+    addends : sequence of Addend
+        The fit first. The terms of the *last* factor must add up to the whole objective, for the loop evaluates it
+        there; an addend that does not depend on it is a `Constant`. Other factors may leave constants out.
+    """
+
+    constraints: Mapping[str, Constraint]
+    addends: Sequence[Addend]
 
     @property
-    def order(self) -> tuple[str, ...]:
-        """Factors that move, in order."""
-        return tuple(self.constraints)
+    def penalised(self) -> bool:
+        """Whether there is more than a fit."""
+        return len(self.addends) > 1
 
-    def term(self, name: str, F: Factors) -> Quad | KL:
-        """The objective as factor ``name`` sees it."""
-        term, chain = self.chain.term(name, F), self.chain
-        if isinstance(term, Quad) and len(self.order) > 1 and name == self.order[-1]:
-            # The last term also gives the objective, so its linear part is kept. That of codes would be as tall as the
-            # data: they come first, and theirs lives one block at a time.
-            term = term.remembered()
-        if self.penalty is None:
-            return term
-        if isinstance(term, Quad):
-            term = replace(term, direct=None)  # which does not know the penalty
-        if name == chain.left:
-            return self.penalty.on_codes(term, F[chain.right])
-        return self.penalty.on_components(term, F[chain.left])
+    def objective(self, name: str, factors: Factors) -> Objective:
+        """Return the objective as a function of one factor."""
+        terms = (addend(name, factors) for addend in self.addends)
+        return Objective([term for term in terms if term is not None])
 
-    def value(self, F: Factors) -> float:
-        """The objective: ``1/2 ||X - H Z||^2`` or the divergence, in unit scale, and the penalty."""
-        chain = self.chain
-        left, right = F[chain.left], F[chain.right]
-        value = chain.term(chain.right, F).value(right)
-        return value if self.penalty is None else value + self.penalty.value(left, right)
+    def value(self, factors: Factors) -> float:
+        """Return the objective."""
+        last = list(self.constraints)[-1]
+        return self.objective(last, factors).evaluate(factors[last]).value
+
+
+def fit(data: Matrix, loss: str = "frobenius") -> Addend:
+    """``1/2 ||X - H Z||^2``, or the divergence of X from ``H Z``: the same function of H, on X, and of Z, on X^T."""
+    kind = FITS[loss]
+    return lambda name, F: kind.of(data, F["Z"]) if name == "H" else kind.of(data.T, F["H"])
+
+
+def loss_value(data: Matrix, loss: str, H: np.ndarray, Z: np.ndarray) -> float:
+    """Return the fit of X by ``H Z``; Z of shape (p, k)."""
+    return FITS[loss].of(data.T, H).value(Z)
+
+
+def smooth_codes(operator: SymmetricOperator, weight: float, *, invariant: bool = True) -> Addend:
+    """``weight / 2 sum_a ||z_a||^2 h_a^T L h_a``: codes smooth over a graph.
+
+    The published penalty lacks the factors ||z_a||^2. It has no minimiser, for H can shrink and Z grow at no change of
+    the fit (docs/methods.md 1.5); ``invariant=False`` is that penalty.
+    """
+
+    def term(name: str, F: Factors) -> Term:
+        if name == "H":
+            Z = F["Z"]
+            scales = column_dots(Z, Z, np.float64) if invariant else np.ones(Z.shape[1])
+            return GraphPenalty(operator, weight, scales)
+        q = weight * operator.quad_columns(F["H"])
+        return Ridge(q) if invariant else Constant(float(q.sum()) / 2)
+
+    return term
+
+
+def sparse_codes(mask: Rows, weight: float, *, invariant: bool = True) -> Addend:
+    """``weight sum_a ||z_a||_1 m_a^T h_a`` for Z >= 0: an L1 penalty on the codes in a mask M (docs/methods.md 4.14).
+
+    ``invariant=False`` is the published penalty, without the factors ||z_a||_1.
+    """
+    everywhere = np.ones((1, 1))
+
+    def term(name: str, F: Factors) -> Term:
+        if name == "H":
+            scales = np.abs(F["Z"]).sum(0, dtype=np.float64) if invariant else np.ones(F["Z"].shape[1])
+            return MaskedL1(mask, weight * scales)
+        sums = weight * masked_sums(mask, F["H"])
+        return MaskedL1(lambda b: everywhere.astype(F["H"].dtype), sums) if invariant else Constant(float(sums.sum()))
+
+    return term

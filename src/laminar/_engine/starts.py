@@ -1,25 +1,29 @@
-"""Where a fit starts. Every start is ``(data, k, random_state) -> H (n, k), Z (p, k)``, deterministic given the seed.
+"""Starts of a factorisation, ``(data, k, random_state) -> H (n, k), Z (p, k)``, deterministic given the seed.
 
-Z comes transposed, as everywhere inside the engine (see `terms`); components beyond the rank of X start at random.
+Z is transposed, as everywhere in the engine (see `terms`); components beyond the rank of X start at random.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from scipy.optimize import linprog
 from sklearn.cluster import KMeans
 
-from .constraints import Free
+from .constraints import Constraint, Free
 from .data.matrix import Matrix
 from .data.svd import truncated_svd
-from .terms import Quad
-from .updates import exact, for_constraint
+from .monitor import Monitor
+from .problem import Factors, Problem, fit
+from .regression import best_factor
+from .solve import solve
+from .updates import Update
 
 Start = tuple[np.ndarray, np.ndarray]
 
-_FREE = Free()
+SAMPLES_PER_COMPONENT, MIN_SAMPLES = 20, 1024  # of a subsample that components are learned from
+MIN_STEP = 8  # samples for each one used: below it the subsample saves no time (docs/benchmarks.md)
 
 
 def random(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
@@ -52,7 +56,7 @@ def nndsvd(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
         if norms[0] * norms[1] > 0:
             size = np.sqrt(s[a] * norms[0] * norms[1])
             H[:, a], Z[:, a] = size * u / norms[0], size * v / norms[1]
-    _fill_dead(H, Z, rng)
+    _fill_zero_components(H, Z, rng)
     return H, Z
 
 
@@ -82,7 +86,7 @@ def svd(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
     H[:, :r], Z[:, :r] = U, A
     Z[:, r] = -A.sum(1)
     H[:, : r + 1] -= np.minimum(0, U.min(1, keepdims=True))
-    _fill_dead(H, Z, rng)
+    _fill_zero_components(H, Z, rng)
     return H, Z
 
 
@@ -167,26 +171,42 @@ def _widest(W: np.ndarray, y: np.ndarray) -> np.ndarray:
     return result.x[:k] if result.status == 0 and (W @ result.x[:k]).min() > 1e-6 else y
 
 
-def best_components(data: Matrix, H: np.ndarray, constraint=_FREE) -> np.ndarray:
-    """The least-squares components of given codes, under the constraint on them."""
-    term = Quad.fit(data.T, np.ascontiguousarray(H, dtype=data.dtype))
-    blank = np.zeros((data.shape[1], H.shape[1]), data.dtype)
-    return for_constraint(exact, constraint)(blank, term)
+def best_components(data: Matrix, H: np.ndarray, constraint: Constraint | None = None) -> np.ndarray:
+    """Return the least-squares components of given codes, under the constraint on them (None: of any sign)."""
+    return best_factor(data.T, np.ascontiguousarray(H, dtype=data.dtype), constraint or Free())
 
 
-def named_start(name: str, data: Matrix, k: int, rng: np.random.RandomState, constraint) -> Start:
-    """The start of that name, for components under the constraint."""
+def named_start(name: str, data: Matrix, k: int, rng: np.random.RandomState, constraint: Constraint) -> Factors:
+    """Return the start of that name, for components under the constraint."""
     H, Z = STARTS[name](data, k, rng)
-    if isinstance(constraint, Free) == (name in _POSITIVE):
-        # Free: on components of one sign and data of the other all codes would go to zero, and stay there.
+    if constraint.signed == (name in NONNEGATIVE_STARTS):
+        # Signed: with components of one sign and data of the other all codes would go to zero, and stay there.
         Z = best_components(data, H, constraint)
-    return H, Z
+    return {"H": np.array(H, data.dtype, order="C"), "Z": np.array(Z, data.dtype, order="C")}
 
 
-def _fill_dead(H: np.ndarray, Z: np.ndarray, rng: np.random.RandomState) -> None:
-    """Give components no singular vector was left for random codes, and no weight: the product stays."""
-    dead = ~(H.any(0) & Z.any(0))
-    H[:, dead], Z[:, dead] = rng.uniform(size=(len(H), dead.sum())) * (H.mean() or 1.0), 0
+def without_zeros(F: np.ndarray, floor: float = 1e-3) -> np.ndarray:
+    """Raise the entries of a non-negative factor to this part of its mean: a multiplicative update keeps a zero."""
+    return np.maximum(F, floor * F.mean()).astype(F.dtype, copy=False) if (F >= 0).all() else F
+
+
+def learned_on_subsample(
+    data: Matrix, factors: Factors, constraints: Mapping[str, Constraint], updates: Mapping[str, Update]
+) -> Factors:
+    """Replace the components of tall data by those that five sweeps over every m-th sample give."""
+    n, k = factors["H"].shape
+    step = n // max(SAMPLES_PER_COMPONENT * k, MIN_SAMPLES)
+    if step < MIN_STEP:
+        return factors
+    problem = Problem(constraints, [fit(data.every(step))])
+    few = {"H": factors["H"][::step].copy(), "Z": factors["Z"]}
+    return {**factors, "Z": solve(problem, few, updates, monitor=Monitor(5, 1e-2), extrapolate=True).factors["Z"]}
+
+
+def _fill_zero_components(H: np.ndarray, Z: np.ndarray, rng: np.random.RandomState) -> None:
+    """Give components beyond the rank of X random codes and components of zero: the product does not change."""
+    zero = ~(H.any(0) & Z.any(0))
+    H[:, zero], Z[:, zero] = rng.uniform(size=(len(H), zero.sum())) * (H.mean() or 1.0), 0
 
 
 STARTS: dict[str, Callable[[Matrix, int, np.random.RandomState], Start]] = {
@@ -198,4 +218,4 @@ STARTS: dict[str, Callable[[Matrix, int, np.random.RandomState], Start]] = {
     "svd": svd,
     "lp": lp,
 }
-_POSITIVE = {"random", "nndsvd", "nndsvda", "nndsvdar"}
+NONNEGATIVE_STARTS = {"random", "nndsvd", "nndsvda", "nndsvdar"}

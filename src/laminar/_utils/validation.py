@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 
 def check_choice(name: str, value: Any, choices: tuple) -> None:
@@ -20,6 +19,6 @@ def check_positive(name: str, value: float | None) -> None:
         raise ValueError(f"{name} must be a finite number above 0; got {value!r}.")
 
 
-def count_samples(X: ArrayLike) -> int:
+def count_samples(X: Any) -> int:
     """Return the number of rows of whatever X is."""
     return X.shape[0] if hasattr(X, "shape") else len(X)

@@ -15,7 +15,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import Bunch
 
 from laminar import layer_attribute_table
-from laminar._base.factorizer import Layer
+from laminar._base.coding import Layer
 from laminar._utils.extras import require
 from laminar.attributes.layers import AttributeLayers
 from laminar.datasets import make_faces, partial_labels

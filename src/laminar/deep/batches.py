@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
@@ -12,15 +12,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from .._engine.data.matrix import Matrix, wrap
+from .._engine.monitor import Solution
 from .._utils import threads
 from .._utils.typing import Data
-from .linear import Deep, Fit
+from .composition import compose, least_change, unit_basis
+from .linear import Deep
 from .nonlinear import Stream, code, stream_step
-from .stacks import compose, least_change, unit_basis
 
 Code = Callable[[Matrix, np.ndarray], np.ndarray]  # a batch and a basis -> its codes, in unit scale
-_PATIENCE = 3  # epochs without a gain
-_FORGET = 1.5  # old batches were coded on an old basis: at batch t their sums are multiplied by (1 - 1/t)^this
+PATIENCE = 3  # epochs in a row with a small decrease
+DISCOUNT = 1.5  # earlier batches were coded on an earlier basis: at batch t their sums are times (1 - 1/t)^this
 
 
 @dataclass
@@ -63,10 +64,10 @@ class Online:
         gram = H.T @ H
         fit = float(np.vdot(gram, basis.astype(np.float64) @ basis.T) / 2 - np.vdot(product, basis))
         self.n_batches += 1
-        keep = (1 - 1 / self.n_batches) ** _FORGET
+        keep = (1 - 1 / self.n_batches) ** DISCOUNT
         self.gram, self.product = keep * self.gram + gram, keep * self.product + product
         self.weights = least_change(self.weights, self.gram, self.product)
-        batch.part()  # a stream does not wait: its batches would pile up
+        batch.drop_transpose()  # or the batches of a stream would be kept until garbage is collected
         return H, max(fit + batch.sqnorm * scale**2 / 2, 0.0)
 
 
@@ -76,25 +77,18 @@ class Batches(Deep):
     _online: Online | None = None  # where a stream is, of a linear stack and of one with an activation
     _stream: Stream | None = None
 
-    def _by_batches(self, X, data: Matrix, init, hook) -> Fit:
-        """Epochs over contiguous batches in random order, then the codes of all samples."""
+    def _by_batches(self, X, data: Matrix, init, hook) -> Solution:
+        """Fit in epochs over contiguous batches in random order, then code all samples."""
         rng, n = check_random_state(self.random_state), data.shape[0]
         batches = [slice(a, min(a + self.batch_size, n)) for a in range(0, n, self.batch_size)]
         online = self._first_batch(wrap(X[: max(self.batch_size, 2 * max(self._sizes))]), init)
-        history, best, quiet, told = [], np.inf, 0, self._told(data, hook)
-        while len(history) < self.max_iter and quiet < _PATIENCE:
-            cost = sum(online.learn(wrap(X[batches[i]]), self._exact)[1] for i in rng.permutation(len(batches)))
-            history.append(cost * (online.unit / data.scale) ** 2)
-            quiet = 0 if history[-1] < (1 - self.tol) * best else quiet + 1
-            best = min(best, history[-1])
-            if told(len(history), history[-1]):
-                break
+        monitor = replace(self._monitor(data, hook), n_small=PATIENCE)
+        while monitor.running:
+            costs = (online.learn(wrap(X[batches[i]]), self._exact_codes)[1] for i in rng.permutation(len(batches)))
+            monitor.step(sum(costs) * (online.unit / data.scale) ** 2)
         weights = unit_basis(online.weights)[0]
-        codes = [self._exact(data, basis) for basis in compose(weights)]
-        return Fit(codes, weights, history, len(history), quiet >= _PATIENCE or not self.max_iter)
-
-    def _exact(self, data: Matrix, basis: np.ndarray) -> np.ndarray:
-        return self._codes(data, np.zeros((data.shape[0], len(basis)), data.dtype), basis)
+        codes = [self._exact_codes(data, basis) for basis in compose(weights)]
+        return self._reached(codes, weights, Solution.reached({}, monitor))
 
     def _first_batch(self, data: Matrix, init=None) -> Online:
         """Weights from another model or from pre-training on a few samples."""
@@ -103,26 +97,30 @@ class Batches(Deep):
 
     @available_if(lambda self: self._check_stream())
     def partial_fit(self, X: Data, y: ArrayLike | None = None) -> Self:
-        """Learn from one more batch of a stream, and forget it: memory does not grow with the number of batches.
+        """Update the layers with one batch of a stream of samples.
+
+        The codes of the batch are exact for the current weights; without an activation the weights then minimise the
+        error of the batches so far, older ones discounted, and with one they make a step of Adam. Memory does not grow
+        with the number of batches. It needs ``objective="reconstruction"``, ``rule="fast"`` and no graph.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The batch. The first one begins the layers: the larger it is the better they start.
+            The batch. The layers are pre-trained on the first one, so a large one is better.
         y : Ignored
             Not used, present for API consistency.
 
         Returns
         -------
         self : object
-            The model so far; its codes are those of this batch.
+            The estimator; ``representation`` of its layers holds the codes of this batch.
         """
         self._validate_params()
         self._check_combination(None)
         X = self._validate(X, reset=not hasattr(self, "layers_"))
         with threads.own_threads():
             data = wrap(X)
-            self._unit(data)  # X out of range is refused before anything is done with it
+            data.unit(2)  # refuses X out of range before anything else
             self._learn_linear(data) if self.activation is None else self._learn_stack(X)
         self.objective_history_ = np.append(self.objective_history_, self.reconstruction_err_**2 / 2)
         self.n_iter_, self.converged_ = len(self.objective_history_), True
@@ -142,10 +140,10 @@ class Batches(Deep):
             self._online = self._continued(data.shape[0]) if fitted else self._first_batch(data)
             self._stack, self.objective_history_ = None, np.empty(0)
         online = self._online
-        H, cost = online.learn(data, self._exact)
+        H, cost = online.learn(data, self._exact_codes)
         weights, sizes = unit_basis(online.weights)
         bases = compose(weights)
-        codes = [self._exact(data, B) * data.dtype.type(data.scale) for B in bases[:-1]]
+        codes = [self._exact_codes(data, B) * data.dtype.type(data.scale) for B in bases[:-1]]
         self._keep_layers([*codes, (H * (sizes[-1] * online.unit)).astype(data.dtype)], weights, bases)
         self.reconstruction_err_ = float(np.sqrt(2 * cost)) * online.unit
 

@@ -10,10 +10,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.clusters import Clusters
-from .._base.coding import Coder
-from .._base.factorizer import Factorizer, Layer
+from .._base.coding import Coder, Layer
 from .._engine.data.matrix import Matrix, dense, wrap
-from .._engine.solve import Callback
+from .._engine.monitor import Callback
 from .._utils import threads
 from .._utils.callbacks import CallbackSupportMixin
 from .._utils.typing import Data
@@ -56,8 +55,6 @@ class Layered(CallbackSupportMixin, Coder):
             )
         return [np.array(layer.weights, dtype=data.dtype) for layer in init.layers_]
 
-    _unit = Factorizer._unit  # what an objective in unit scale is multiplied by
-
     def _check_room(self, data: Matrix) -> None:
         """Refuse X whose codes may leave the range of its type: a stack works in the units of X."""
         if data.scale > 0.1 * float(np.finfo(data.dtype).max):
@@ -74,7 +71,7 @@ class Layered(CallbackSupportMixin, Coder):
             stack = Stack(self._given_weights(init, data), activation)
             H = self._given_codes(X, init, stack, penalties)
         if self.max_iter == 0:
-            return StackFit(stack, H, np.array([loss_and_gradients(X, stack, H, penalties)[0]]), 0, True)
+            return StackFit({"H": H}, [loss_and_gradients(X, stack, H, penalties)[0]], 0, True, stack)
         auto = "lbfgs" if self.batch_size is None else "adam"
         return fit_stack(
             X,
@@ -107,7 +104,8 @@ class Layered(CallbackSupportMixin, Coder):
 
     def _keep_fit(self, X, fit: StackFit) -> None:
         self._keep_stack(X, fit.stack, fit.H)
-        self.objective_history_, self.n_iter_, self.converged_ = fit.history, fit.n_iter, fit.converged
+        self.objective_history_ = np.array(fit.history)
+        self.n_iter_, self.converged_ = fit.n_iter, fit.converged
 
     def _keep_stack(self, X, stack: Stack, H: np.ndarray) -> None:
         """Set the fitted attributes of a stack with an activation; hidden codes follow from those of the top."""
@@ -139,31 +137,34 @@ class Layered(CallbackSupportMixin, Coder):
         return code(X, self._stack, layer, method, anchors=self._layer(layer).representation)
 
     def inverse_transform(self, H: ArrayLike, *, layer: int = -1) -> np.ndarray:
-        """Map codes back to the input space, through the activations if there are any.
+        """Reconstruct samples from codes, through the activations if there are any.
 
         Parameters
         ----------
         H : array-like of shape (n_samples, layers[layer])
             Codes.
         layer : int, default=-1
-            Which of ``layers_`` they belong to.
+            Position in ``layers_`` of the layer they belong to.
 
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
-            Their reconstruction.
+            The reconstruction.
         """
         if self._stack is None:
             return super().inverse_transform(H, layer=layer)
         return self._stack.reconstruct(dense(self._check_codes(H, layer)), layer)
 
     def score(self, X: Data, y: ArrayLike | None = None) -> float:
-        """Share of X the model explains, ``1 - ||X - HZ||^2 / ||X||^2``: 1 is a perfect fit.
+        """Return the explained part of X, 1 for a perfect fit.
+
+        ``1 - ||X - Y||^2 / ||X||^2`` with the reconstruction Y from the codes of `transform` on the top layer; with
+        ``loss="kl"`` ``-D(X || Y) / sum(X)``, which is 0 for a perfect fit.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
+            Samples, in the fit or new.
         y : Ignored
             Not used, present for API consistency.
 

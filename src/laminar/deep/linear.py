@@ -1,9 +1,8 @@
-"""`Deep`: what models of several layers share. A fit is codes and weights of every layer, however it was reached."""
+"""`Deep`: models of several linear layers. A solution has the codes and weights of every layer, however reached."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Integral, Real
 
@@ -13,40 +12,40 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._base.clusters import Clusters
 from .._base.coding import in_units_of
-from .._engine import updates
-from .._engine.constraints import Free, NonNegative
 from .._engine.data.matrix import Matrix, dense
 from .._engine.data.svd import rough_svd, truncated_svd
-from .._engine.problem import Chain, Problem
+from .._engine.linalg.small import safe_divide
+from .._engine.monitor import Monitor, Solution
+from .._engine.problem import Problem, fit, loss_value
+from .._engine.semi_nmf import SEMI, semi_nmf
 from .._engine.solve import solve
-from .._engine.starts import STARTS, named_start, nonnegative_basis
+from .._engine.starts import STARTS, nonnegative_basis
+from .._engine.updates import Update, accelerated_gradient, hals_or_exact, least_squares, multiplicative
 from .._utils.callbacks import Hook
-from ..graphs import GraphOperator
 from . import published
-from .coupled import Coupled
+from .composition import canonical, compose, is_narrow, keep_close, pretrain, regress
+from .coupled import Graphs, coupled_layers
 from .layered import Layered
-from .stacks import NarrowLeastSquares, canonical, compose, is_narrow, keep_close, pretrain, regress
+from .narrow import NarrowProblem, alternating_least_squares, pack, unpack
 
-Graphs = Sequence[tuple[float, GraphOperator] | None]
-SEMI = {"H": NonNegative(), "Z": Free()}
-_ROUGHLY = 20  # sweeps of pre-training
-_WIDE = 200  # components of a hidden layer from which on they need not be exact to the last digit
+PRETRAINING_SWEEPS = 20  # all layers are fitted together afterwards
+WIDE = 200  # components of a hidden layer from which on an approximate SVD does
 
 
-@dataclass
-class Fit:
-    """Codes and weights of every layer, in unit scale, and how they were reached."""
+def layer_factors(codes: Sequence[np.ndarray], weights: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+    """Return codes H_i and weights Z_i, of shape (k_i, k_{i-1}), under the names of their layers."""
+    H = {f"H{i}": F for i, F in enumerate(codes, start=1)}
+    return H | {f"Z{i}": F for i, F in enumerate(weights, start=1)}
 
-    codes: list[np.ndarray]
-    weights: list[np.ndarray]
-    history: list[float]
-    n_iter: int
-    converged: bool
-    lengths: np.ndarray | None = None  # top codes over these have directions of their own, not to be whitened
+
+def by_layer(factors: dict[str, np.ndarray]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Return the codes and the weights, from the input up."""
+    depth = range(1, 1 + sum(name.startswith("H") for name in factors))
+    return [factors[f"H{i}"] for i in depth], [factors[f"Z{i}"] for i in depth]
 
 
 class Deep(Layered):
-    """The linear stack: pre-training, fine-tuning, and what is kept of them."""
+    """Linear layers: pre-training, fine-tuning, and the attributes they leave."""
 
     _parameter_constraints: dict = {
         "layers": ["array-like", Integral],
@@ -62,145 +61,138 @@ class Deep(Layered):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
-    _constraints: dict = SEMI
+    _constraints = SEMI
 
-    def _told(self, data: Matrix, hook: Hook) -> Hook:
-        """A callback that hears of objectives in unit scale and passes them on in the units of X."""
-        unit = self._unit(data)
-        return lambda i, value, *_: hook(i, value * unit)
+    def _monitor(self, data: Matrix, hook: Hook) -> Monitor:
+        """Return the monitor of a fit in unit scale; the callback gets objectives in the units of X."""
+        unit = data.unit(2)
+        return Monitor(self.max_iter, self.tol, lambda i, value, *_: hook(i, value * unit))
 
     # ---- parts of a fit ------------------------------------------------------------------------------------------
 
-    def _rule(self) -> updates.Update:
-        return {"mu": updates.multiplicative, "apg": updates.accelerated_gradient}.get(self.solver, updates.Careful())
+    def _update(self) -> Update:
+        return {"mu": multiplicative, "apg": accelerated_gradient}.get(self.solver, hals_or_exact)
 
     def _pretrain(
-        self, data: Matrix, sizes: Sequence[int], sweeps: int = _ROUGHLY
+        self, data: Matrix, sizes: Sequence[int], sweeps: int = PRETRAINING_SWEEPS
     ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Semi-NMF layer by layer, roughly: fine-tuning follows."""
-        name = "lp" if self.init == "auto" else self.init
+        """Return codes and weights of Semi-NMF layer by layer, in few sweeps: fine-tuning follows."""
+        name, update = "lp" if self.init == "auto" else self.init, self._update()
         rng = check_random_state(self.random_state)
         shrinks = len(sizes) and list(sizes) == sorted(sizes, reverse=True)
         if name == "lp" and data.nonnegative and shrinks and self.solver != "mu":  # which needs codes without zeros
             return self._nested(data, sizes, rng)
         # On non-negative X that start is the optimum of every layer: a sweep could add nothing but rounding.
         sweeps = 0 if name == "lp" and data.nonnegative else sweeps
-
-        def codes(below: Matrix, k: int) -> np.ndarray:
-            H, Z = (np.array(F, data.dtype, order="C") for F in named_start(name, below, k, rng, SEMI["Z"]))
-            if self.solver == "mu":  # a multiplicative rule never leaves an exact zero
-                H = np.maximum(H, 1e-3 * H.mean())
-            problem, rules = Problem(Chain(below), SEMI), {"H": self._rule(), "Z": updates.least_squares}
-            return solve(problem, {"H": H, "Z": Z}, rules, max_iter=sweeps, tol=1e-3, extrapolate=True).best["H"]
-
-        return pretrain(data, sizes, codes)
+        return pretrain(
+            data,
+            sizes,
+            lambda below, k: semi_nmf(below, k, rng, init=name, update=update, max_iter=sweeps).factors["H"],
+        )
 
     def _nested(self, data: Matrix, sizes: Sequence[int], rng) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """The optimum of every layer at once, for non-negative X and layers that shrink: each spans the leading
+        """Return the optimum of every layer at once, for non-negative X and layers that shrink: each spans the leading
         singular vectors, and fewer of them than the one below.
         """
-        triplets = (rough_svd if sizes[0] > _WIDE else truncated_svd)(data, sizes[0], rng)
+        triplets = (rough_svd if sizes[0] > WIDE else truncated_svd)(data, sizes[0], rng)
         starts = [nonnegative_basis(data, k, triplets, rng) for k in sizes]
         codes = [np.ascontiguousarray(H, dtype=data.dtype) for H, _ in starts]
         weights = [np.ascontiguousarray(starts[0][1].T, dtype=data.dtype)]
         return codes, weights + [regress(H, below) for below, H in pairwise(codes)]
 
     def _begin(self, data: Matrix, init) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Codes and weights to start from: another model's, or greedy."""
+        """Return codes and weights to start from: another model's, or pre-trained."""
         if init is None:
-            # One layer has no other to be ready for: fine-tuning is all there is.
-            return self._pretrain(data, self._sizes, _ROUGHLY if len(self._sizes) > 1 else 0)
+            # One layer need not prepare another: fine-tuning is all there is.
+            return self._pretrain(data, self._sizes, PRETRAINING_SWEEPS if len(self._sizes) > 1 else 0)
         weights = self._given_weights(init, data)
-        bases = compose(weights)
-        codes = [self._codes(data, np.zeros((data.shape[0], len(B)), data.dtype), B) for B in bases]
-        return codes, weights
+        return [self._exact_codes(data, basis) for basis in compose(weights)], weights
 
-    def _fine_tune(self, data: Matrix, codes, weights, hook: Hook) -> Fit:
-        """All layers at once. Of the squared error of the whole product only the top codes and the top basis matter:
-        it is Semi-NMF from where pre-training ended, two passes over X a sweep at any depth.
+    def _exact_codes(self, data: Matrix, basis: np.ndarray) -> np.ndarray:
+        return self._codes(data, self._uniform_codes(data, basis), basis)
+
+    def _fine_tune(self, data: Matrix, codes, weights, hook: Hook) -> Solution:
+        """Fit all layers at once. The squared error of the whole product depends on the top codes and the top basis
+        alone: it is Semi-NMF from where pre-training ended, two passes over X a sweep at any depth.
         """
-        narrow = NarrowLeastSquares(weights) if is_narrow(weights) else None
-        state = solve(
-            Problem(Chain(data), SEMI),
-            _top(codes, weights),
-            {"H": self._rule(), "Z": narrow or updates.least_squares},
-            max_iter=self.max_iter,
-            tol=self.tol,
-            # A leap would leave the bases that a narrow stack can reach.
-            extrapolate=narrow is None,
-            callback=self._told(data, hook),
-        )
-        before, codes = weights, [*codes[:-1], state.best["H"]]
-        if narrow:
-            weights = narrow.weights
-        elif self.max_iter:
-            weights = keep_close(weights, np.ascontiguousarray(state.best["Z"].T))
-        codes, weights, _ = self._read_out(data, codes, weights, before)
-        codes[-1] = self._codes(data, codes[-1], compose(weights)[-1])
-        return Fit(codes, weights, state.history, state.n_iter, state.converged or not self.max_iter)
+        monitor, H = self._monitor(data, hook), codes[-1]
+        if is_narrow(weights):
+            shapes = [Z.shape for Z in weights]
+            updates = {"H": self._update(), "W": alternating_least_squares}
+            # Extrapolated weights would be those of another product.
+            solution = solve(NarrowProblem(data, shapes), {"H": H, "W": pack(weights)}, updates, monitor=monitor)
+            new = unpack(solution.factors["W"], shapes)
+        else:
+            start = {"H": H, "Z": np.ascontiguousarray(compose(weights)[-1].T)}
+            updates = {"H": self._update(), "Z": least_squares}
+            solution = solve(Problem(SEMI, [fit(data)]), start, updates, monitor=monitor, extrapolate=True)
+            new = keep_close(weights, np.ascontiguousarray(solution.factors["Z"].T)) if self.max_iter else weights
+        codes, new, _ = self._hidden_codes(data, [*codes[:-1], solution.factors["H"]], new, weights)
+        codes[-1] = self._codes(data, codes[-1], compose(new)[-1])
+        return self._reached(codes, new, solution)
 
-    def _read_out(self, data: Matrix, codes, weights, before) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:
-        """Bases of unit length, hidden codes found anew where their basis has moved, and the lengths of the top."""
+    def _reached(self, codes, weights, solution: Solution) -> Solution:
+        """Return the factors of all layers with the record of a solution; without iterations, converged."""
+        converged = solution.converged or not self.max_iter
+        return Solution(layer_factors(codes, weights), solution.history, solution.n_iter, converged)
+
+    def _hidden_codes(self, data: Matrix, codes, weights, before):
+        """Return codes and weights in canonical scale, hidden codes found anew where their basis has changed, and the
+        lengths of the top basis.
+        """
         pairs = zip(compose(before)[:-1], compose(weights)[:-1], strict=True)
         moved = [np.linalg.norm(new - old) > 1e-3 * np.linalg.norm(old) for old, new in pairs]
-        # Only after their scale is settled: dependent components of very different length have no safe codes.
-        codes, weights, sizes = canonical(codes, weights)
+        # Only after the canonical scale: dependent components of very different length have no stable codes.
+        codes, weights, lengths = canonical(codes, weights)
         bases = compose(weights)
         for i in np.flatnonzero(moved):
             codes[i] = self._codes(data, codes[i], bases[i])
-        return codes, weights, sizes[-1]
+        return codes, weights, lengths[-1]
 
-    def _couple(self, data: Matrix, codes, weights, graphs: Graphs, hook: Hook) -> Fit:
-        """All layers as variables, each tied to its neighbours."""
-        m = len(codes)
-        start = {f"H{i + 1}": codes[i] for i in range(m)} | {f"Z{i + 1}": weights[i].T.copy() for i in range(m)}
-        problem = Coupled(data, m, self.coupling, graphs)
-        rules = {name: updates.for_constraint(self._rule(), c) for name, c in problem.constraints.items()}
-        told = self._told(data, hook)
-        state = solve(problem, start, rules, max_iter=self.max_iter, tol=self.tol, extrapolate=True, callback=told)
-        codes, weights = ([state.best[f"{name}{i + 1}"] for i in range(m)] for name in "HZ")
-        history = state.history or [problem.value(start)]
-        return Fit(codes, [Z.T.copy() for Z in weights], history, state.n_iter, state.converged or not self.max_iter)
+    def _couple(self, data: Matrix, codes, weights, graphs: Graphs, hook: Hook) -> Solution:
+        """Fit all layers as variables, each tied to its neighbours."""
+        problem = coupled_layers(data, len(codes), self.coupling, graphs)
+        start = layer_factors(codes, [Z.T.copy() for Z in weights])
+        updates = {name: constraint.update(self._update()) for name, constraint in problem.constraints.items()}
+        solution = solve(problem, start, updates, monitor=self._monitor(data, hook), extrapolate=True)
+        codes, weights = by_layer(solution.factors)
+        solution.history = solution.history or [problem.value(start)]
+        return self._reached(codes, [Z.T.copy() for Z in weights], solution)
 
-    def _publish(self, X, data: Matrix, graphs: Graphs, hook: Hook) -> Fit:
-        """The published algorithm, from random codes: as many sweeps of pre-training as of fine-tuning."""
-        rng, sweeps, told = check_random_state(self.random_state), self.max_iter, self._told(data, hook)
+    def _publish(self, X, data: Matrix, graphs: Graphs, hook: Hook) -> Solution:
+        """Run the published algorithm from random codes: as many sweeps of pre-training as of fine-tuning."""
+        rng, monitor = check_random_state(self.random_state), self._monitor(data, hook)
         X = np.asarray(dense(X), dtype=np.float64) / data.scale
-        given, graphs = graphs, [graph and (self._published_weight(graph[0], data), graph[1]) for graph in graphs]
-        # Above the first, a layer's pre-training sees codes, which do not have the units of X.
-        codes, weights = published.greedy(X, self._sizes, [graphs[0], *given[1:]], rng, max_iter=sweeps)
-        codes, weights, history = published.algorithm(X, codes, weights, graphs, max_iter=sweeps, callback=told)
-        codes, weights, _ = canonical(codes, weights)  # in double: of tiny X the factors as they are leave float32
+        scaled = [graph and (self._published_weight(graph[0], data), graph[1]) for graph in graphs]
+        # Above the first, pre-training factorises codes, which do not have the units of X.
+        codes, weights = published.greedy(X, self._sizes, [scaled[0], *graphs[1:]], rng, max_iter=self.max_iter)
+        codes, weights = published.algorithm(X, codes, weights, scaled, monitor)
+        codes, weights, _ = canonical(codes, weights)  # in double: factors of tiny X may leave the range of float32
         cast = [[F.astype(data.dtype) for F in factors] for factors in (codes, weights)]
-        return Fit(*cast, history, len(history), published.settled(history, self.tol) or not sweeps)
+        return self._reached(*cast, Solution.reached({}, monitor))
 
     def _published_weight(self, weight: float, data: Matrix) -> float:
-        """The weight of a penalty on codes as they come, whose components carry the scale of X, in unit scale."""
-        unit = self._unit(data)
+        """Return the weight of a penalty on codes whose components have the scale of X, in unit scale."""
+        unit = data.unit(2)
         if unit < 1e-200:
             raise ValueError(
-                f"X is too small for a penalty on codes as they come: its largest magnitude is {data.scale:.3g}. "
+                f"X is too small for a penalty on codes of any scale: its largest magnitude is {data.scale:.3g}. "
                 "Multiply X by a constant."
             )
         return weight / unit
 
-    def _keep(self, data: Matrix, fit: Fit) -> None:
-        """Bring a fit to its canonical scale and set the fitted attributes."""
-        codes, weights, _ = canonical(fit.codes, fit.weights)
+    def _keep(self, data: Matrix, solution: Solution, lengths: np.ndarray | None = None) -> None:
+        """Set the fitted attributes. With ``lengths`` top codes over these are directions, clustered as they are."""
+        codes, weights, _ = canonical(*by_layer(solution.factors))
         bases = compose(weights)
-        error = Problem(Chain(data)).value({"H": codes[-1], "Z": np.ascontiguousarray(bases[-1].T)})
+        error = loss_value(data, "frobenius", codes[-1], np.ascontiguousarray(bases[-1].T))
         self.reconstruction_err_ = float(np.sqrt(2 * error)) * data.scale
         self._keep_layers([in_units_of(data, H) for H in codes], weights, bases)
-        unit = self._unit(data)
-        if fit.lengths is not None:
-            size = fit.lengths * data.scale
-            back = np.divide(1, size, out=np.zeros_like(size), where=size > 0)
-            self.clusters_ = Clusters(self.layers_[-1].representation, self.random_state, np.diag(back))
-            unit = 1.0  # directions know nothing of the units of X
-        self.objective_history_ = np.array(fit.history or [error]) * unit
-        self.n_iter_, self.converged_ = fit.n_iter, fit.converged
-
-
-def _top(codes, weights) -> dict[str, np.ndarray]:
-    """Codes and (transposed) basis of the last layer."""
-    return {"H": codes[-1], "Z": np.ascontiguousarray(compose(weights)[-1].T)}
+        unit = data.unit(2)
+        if lengths is not None:
+            size = lengths * data.scale
+            back = np.diag(safe_divide(np.ones_like(size), size))
+            self.clusters_ = Clusters(self.layers_[-1].representation, self.random_state, back)
+            unit = 1.0  # an objective of directions has no units
+        self.objective_history_ = np.array(solution.history or [error]) * unit
+        self.n_iter_, self.converged_ = solution.n_iter, solution.converged

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Self
 
@@ -11,121 +11,143 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._base.coding import in_units_of
-from .._base.factorizer import Factorizer, NonNegativeData
+from .._base.factorizer import Factorization, Factorizer, NonNegativeData
+from .._base.rules import Rule
 from .._engine.data.matrix import Matrix, wrap
-from .._engine.problem import Chain, Factors, Problem
+from .._engine.monitor import Monitor, Solution
+from .._engine.problem import FITS, Addend, Factors, fit, loss_value
+from .._engine.solve import solve
 from .._engine.starts import STARTS
-from .._engine.terms import KL, Quad
+from .._engine.terms import Term
 from .._utils import threads
 from .._utils.callbacks import Hook, hooks, with_callbacks
 from .._utils.typing import Data
+from .composition import compose
 from .layered import Layered
-from .stacks import compose
-
-
-@dataclass(frozen=True)
-class SmoothedChain(Chain):
-    """``data ~ H S Z``, where S replaces a part theta of every component by the mean of all.
-
-    H sees the plain fit with components S Z, and Z the plain fit with codes H S.
-    """
-
-    theta: float = 0.0
-
-    def term(self, name: str, F: Factors) -> Quad | KL:
-        """The loss as factor ``name`` sees it."""
-        return super().term(name, {other: f if other == name else smoothed(f, self.theta) for other, f in F.items()})
 
 
 def smoothed(F: np.ndarray, theta: float) -> np.ndarray:
-    """``F S`` with ``S = (1 - theta) I + theta / k``."""
+    """``F S`` with ``S = (1 - theta) I + theta / k 1 1^T``."""
     if theta == 0:
         return F
     S = np.full((F.shape[1],) * 2, theta / F.shape[1]) + (1 - theta) * np.eye(F.shape[1])
     return F @ S.astype(F.dtype)
 
 
-class _Smoothed(NonNegativeData, Factorizer):
-    """One layer, ``X ~ H S Z``: non-smooth NMF, whose H and Z are sparse because S is not."""
+def smoothed_fit(data: Matrix, loss: str, theta: float) -> Addend:
+    """``1/2 ||X - H S Z||^2``, or the divergence: H has the plain fit with components S Z, Z that with codes H S."""
+    plain = fit(data, loss)
 
-    def __init__(self, n_components, theta, *, loss, solver, init, max_iter, tol, eta, rule, callback, random_state):
-        self._store(locals())
-        self.verbose, self.n_clusters = 0, None
+    def term(name: str, F: Factors) -> Term:
+        return plain(name, {other: factor if other == name else smoothed(factor, theta) for other, factor in F.items()})
 
-    def _chain(self, data: Matrix) -> SmoothedChain:
-        return SmoothedChain(data, loss=self.loss, theta=self.theta)
-
-    def _pair(self, factors: dict[str, np.ndarray], data: Matrix) -> dict[str, np.ndarray]:
-        return factors | {"Z": smoothed(factors["Z"], self.theta)}
-
-    def _warn(self) -> None:
-        """The stack does, once."""
+    return term
 
 
-class MultiLayerNMF(NonNegativeData, Layered):
-    """A stack of NMF layers, each learned from the codes of the one below it.
+class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
+    """Multi-layer NMF: a stack of non-smooth NMF layers, each learned from the codes of the one below.
 
-    ``X ~ H_1 S_1 Z_1``, then ``H_1 ~ H_2 S_2 Z_2``, and so on, everything non-negative: parts of parts. The matrix
-    ``S = (1 - theta) I + theta / k`` smooths, so that the factors on both sides of it must be sparse to make up for it
-    (non-smooth NMF). The layers are learned from the bottom up, one after the other.
+    Layer i minimises, after the layers below it and with them fixed, over H_i >= 0 (n_samples, k_i), its codes, and Z_i
+    >= 0 (k_i, k_{i-1}), its weights::
+
+        1/2 ||H_{i-1} - H_i S_i Z_i||^2,   or with loss="kl"   D(H_{i-1} || H_i S_i Z_i),   H_0 = X                 (1)
+
+    with k_0 = n_features and S_i = (1 - theta) I + theta / k_i, all entries of the second term equal. S_i mixes the
+    components, so that H_i and Z_i are sparse [2]_. The codes of the top layer take the place of scikit-learn's W, the
+    product of the weights S_i Z_i that of its H.
 
     Parameters
     ----------
     layers : sequence of int, default=(625, 40)
-        Size of each layer, from the input up.
+        Size k_1, ..., k_m of each layer, from the input up.
     theta : float in [0, 1), default=0.5
-        How much S smooths; 0 makes every layer a plain NMF.
+        Smoothness of S_i; with 0 every layer is NMF.
     loss : {"frobenius", "kl"}, default="frobenius"
-        Squared error, or generalised Kullback-Leibler divergence, in every layer.
-    solver, max_iter, tol, eta, random_state
-        Of each layer, as for :class:`NMF`.
+        Half the squared error, or the generalised Kullback-Leibler divergence (counts, spectra, text), in every layer.
+    solver : {"auto", "hals", "mu", "apg"}, default="auto"
+        Update of the non-negative factors: HALS, that is coordinate descent over columns; multiplicative updates; or
+        the accelerated projected gradient of NeNMF. "auto" is "hals", but "mu" for ``loss="kl"`` and for
+        ``rule="published"``, which exclude "hals" and "apg".
     init : {"auto", "random", "kmeans", "nndsvd", "nndsvda", "nndsvdar"} or list, default="auto"
-        Where to start; a list has an entry for each layer, a name or a pair of arrays (H, Z).
+        Initialiser of every layer; or a list with one entry for each layer, a name or a pair of arrays (H_i, Z_i) of
+        shapes (n_samples, k_i) and (k_i, k_{i-1}). "auto" is "nndsvda".
+    max_iter : int, default=500
+        Maximum number of iterations of each layer. One iteration updates H_i and Z_i once.
+    tol : float, default=1e-5
+        A layer has converged when two consecutive iterations each decrease the objective by at most ``tol`` times its
+        value and the KKT residual is at most ``sqrt(tol)``. With 0 all ``max_iter`` iterations are made.
+    eta : float in (0, 1] or None, default=None
+        Exponent of the multiplicative update; None means 1. Other than None it needs ``solver="mu"``, ``loss="kl"`` or
+        ``rule="published"``.
     rule : {"fast", "published"}, default="fast"
-        "published" runs the multiplicative iterations of the paper to the letter.
+        "published" makes the multiplicative updates of [1]_ and [2]_, without extrapolation.
     n_clusters : int or None, default=None
-        For `predict`; None means the number of components of the top layer.
+        Number of clusters of `predict` and `fit_predict`; None means the size of the top layer.
     callback : callable or None, default=None
-        Called with (iteration, objective, seconds), the iterations of all layers counted in a row, the objective that
-        of the layer at hand. Stops the fit by returning True: layers not begun by then are swept once.
+        Called after every iteration as ``callback(iteration, objective, seconds)``, the iterations of all layers
+        counted on, the objective that of the layer that is being fitted. The fit stops when it returns True; layers not
+        begun by then make one iteration.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the random initialisers and of k-means.
     verbose : int, default=0
-        1 shows progress.
+        1 shows a progress line.
 
     Attributes
     ----------
     layers_ : list of Layer
-        From the input up. ``weights`` are ``S Z`` with rows of unit length (unit sum for the KL loss), times
-        codes they give the codes below; ``components`` the same down to the features of X; ``representation`` the codes
-        of the training samples.
-    components_ : ndarray of shape (layers[-1], n_features)
-        The components of the top layer.
+        From the input up. ``weights`` is S_i Z_i of shape (k_i, k_{i-1}), with rows of unit Euclidean norm, or unit sum
+        with ``loss="kl"``; ``components`` is the product of the weights down to the features, of shape (k_i,
+        n_features); ``representation`` is H_i of shape (n_samples, k_i), the codes of the training samples.
+    components_ : ndarray of shape (k_m, n_features)
+        The components of the top layer, ``layers_[-1].components``.
+    clusters_ : Clusters
+        k-means of the top codes, whitened and with rows of unit norm, fitted when `predict`, `fit_predict` or `cluster`
+        first needs it.
     reconstruction_err_ : float
-        ``||X - H Z||`` with the codes and components of the top layer, or the divergence.
+        ``||X - H_m S_m Z_m ... S_1 Z_1||``, the Frobenius norm of the residual; with ``loss="kl"`` the divergence.
     objective_histories_ : list of ndarray
-        ``1/2 ||V - H S Z||^2``, or the divergence, sweep by sweep, V being X or the codes of the layer below.
-    objective_history_ : ndarray
+        The objective (1) of each layer after each accepted iteration; with ``loss="kl"`` after the first, every tenth
+        and the last.
+    objective_history_ : ndarray of shape (n_evaluations,)
         That of the top layer.
     n_iter_ : int
-        Number of sweeps of the layer that took most.
+        Number of iterations of the layer that made most.
     converged_ : bool
-        Whether every layer stopped by itself.
+        Whether every layer met ``tol`` within ``max_iter`` iterations.
+    n_features_in_ : int
+        Number of features of X in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X in `fit` had column names that are all strings.
 
     See Also
     --------
     NMF : One layer.
+    DeepSemiNMF : Weights of any sign, layers that are fitted together.
 
     Notes
     -----
-    `transform` goes up the stack: the best non-negative codes of the samples on the first layer, then the best codes
-    of those on the second. ``method="pinv"`` asks the components of the layer at once.
+    **Algorithm.** (1) is NMF for H_i with the components S_i Z_i, and for Z_i with the codes H_i S_i. With V = H_{i-1},
+    Z' = S_i Z_i and H' = H_i S_i, one iteration is HALS as in `NMF`, with B = V Z'^T and G = Z' Z'^T for H_i, and B =
+    V^T H' and G = H'^T H' for Z_i^T, with an extrapolation after [3]_. ``rule="published"`` (docs/methods.md 4.13)::
 
-    Between two factors with S in the middle, no scaling of Z can be undone by one of H: what is brought to unit length
-    is S Z, which leaves the product as it is.
+        H_i <- H_i * (V Z'^T) / (H_i Z' Z'^T),     Z_i <- Z_i * (H'^T V) / (H'^T H' Z_i)                            (2)
+
+    and with ``loss="kl"`` the corresponding rules of `NMF`. None of these increases (1). After each layer the rows of
+    S_i Z_i are brought to unit norm, the codes scaled accordingly, and with ``rule="fast"`` the codes are replaced by
+    the minimiser of (1) over H_i >= 0.
+
+    `transform` goes up the stack: the best non-negative codes of the samples on the first layer, then of these on the
+    second, and so on. ``method="pinv"`` uses the components of the layer directly. No fine-tuning of all layers
+    together is made, and no function is applied between them.
 
     References
     ----------
-    H. Song and S. Lee, Hierarchical representation using NMF, ICONIP 2013.
-    A. Pascual-Montano et al., Nonsmooth nonnegative matrix factorization (nsNMF), IEEE TPAMI 28, 2006.
+    .. [1] H. Song and S.-Y. Lee, Hierarchical representation using NMF, International Conference on Neural Information
+       Processing (ICONIP), 2013.
+    .. [2] A. Pascual-Montano, J. Carazo, K. Kochi, D. Lehmann and R. Pascual-Marqui, Nonsmooth nonnegative matrix
+       factorization (nsNMF), IEEE TPAMI 28, 2006. doi:10.1109/TPAMI.2006.60.
+    .. [3] A. Ang and N. Gillis, Accelerating nonnegative matrix factorization algorithms using extrapolation, Neural
+       Computation 31, 2019. arXiv:1805.06604.
 
     Examples
     --------
@@ -145,6 +167,8 @@ class MultiLayerNMF(NonNegativeData, Layered):
         "init": [StrOptions({"auto", *STARTS}), tuple, list],
     }
 
+    _fast = Rule(subsample=False)
+
     def __init__(
         self,
         layers=(625, 40),
@@ -162,11 +186,23 @@ class MultiLayerNMF(NonNegativeData, Layered):
         random_state=None,
         verbose=0,
     ):
-        self._store(locals())
+        self.layers = layers
+        self.theta = theta
+        self.loss = loss
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.eta = eta
+        self.rule = rule
+        self.n_clusters = n_clusters
+        self.callback = callback
+        self.random_state = random_state
+        self.verbose = verbose
 
     @with_callbacks
     def fit(self, X: Data, y: ArrayLike | None = None) -> Self:
-        """Learn the layers of X.
+        """Fit the layers to X, one after the other.
 
         Parameters
         ----------
@@ -178,9 +214,10 @@ class MultiLayerNMF(NonNegativeData, Layered):
         Returns
         -------
         self : object
-            The fitted model.
+            The fitted estimator.
         """
         self._validate_params()
+        self._check_parameters()
         starts = self._starts()
         X = self._validate(X, reset=True)
         with threads.own_threads(), hooks(self, self.max_iter * len(starts), X, y) as hook:
@@ -202,33 +239,51 @@ class MultiLayerNMF(NonNegativeData, Layered):
                 )
         return starts
 
-    def _fit_layers(self, X, starts: list, hook: Hook) -> list[_Smoothed]:
-        """Fit one layer after the other."""
-        shared = {name: getattr(self, name) for name in _Smoothed._get_param_names() if name != "n_components"}
-        models, done, stopped = [], 0, False
+    def _fit_layers(self, X, starts: list, hook: Hook) -> list[tuple[np.ndarray, np.ndarray, Solution]]:
+        """Return codes, weights and the solution of one layer after the other."""
+        layers, done = [], 0
 
-        def tell(iteration: int, objective: float, _: float) -> bool:
+        def callback(iteration: int, objective: float, _: float) -> bool:
+            # Once stopped, the layers that are left are swept once each.
             nonlocal stopped
-            stopped = stopped or hook(done + iteration, objective)
+            stopped = stopped or hook(done + iteration, problem.in_units(objective))
             return stopped
 
-        for k, start in zip(self._sizes, starts, strict=True):
-            models.append(_Smoothed(k, **(shared | {"init": start, "callback": tell})).fit(X))
-            done, X = done + models[-1].n_iter_, models[-1].layers_[0].representation
-        return models
+        stopped = False
+        for k, init in zip(self._sizes, starts, strict=True):
+            problem = self._layer_problem(wrap(X), k)
+            solution = solve(
+                problem,
+                self._start_from(init, problem, X),
+                self._updates(problem),
+                monitor=Monitor(self.max_iter, self.tol, callback),
+                extrapolate=self._rule.extrapolate,
+                evaluate_every=FITS[self.loss].evaluate_every,
+            )
+            solution.history = list(problem.in_units(np.array(solution.history)))
+            solution.factors["Z"] = smoothed(solution.factors["Z"], self.theta)
+            H, Z = self._canonical(solution, problem)
+            X = in_units_of(problem.data, H)
+            layers.append((X, np.ascontiguousarray(Z.T), solution))
+            done += solution.n_iter
+        return layers
 
-    def _keep(self, data: Matrix, models: list[_Smoothed]) -> None:
+    def _layer_problem(self, data: Matrix, k: int) -> Factorization:
+        problem = self._factorization(data, [], n_components=k)
+        return replace(problem, addends=[smoothed_fit(data, self.loss, self.theta)])
+
+    def _keep(self, data: Matrix, layers: list[tuple[np.ndarray, np.ndarray, Solution]]) -> None:
         """Set the fitted attributes."""
-        codes, weights = ([getattr(m.layers_[0], name) for m in models] for name in ("representation", "weights"))
+        codes, weights, solutions = (list(parts) for parts in zip(*layers, strict=True))
         self._keep_layers(codes, weights, compose(weights))
-        top = {"H": codes[-1] / data.dtype.type(data.scale), "Z": np.ascontiguousarray(self.components_.T)}
-        error = Problem(Chain(data, loss=self.loss)).value(top)
+        Z = np.ascontiguousarray(self.components_.T)
+        error = loss_value(data, self.loss, codes[-1] / data.dtype.type(data.scale), Z)
         self.reconstruction_err_ = float(np.sqrt(2 * error) if self.loss == "frobenius" else error) * data.scale
-        self.objective_histories_ = [model.objective_history_ for model in models]
+        self.objective_histories_ = [np.array(solution.history) for solution in solutions]
         self.objective_history_ = self.objective_histories_[-1]
-        self.n_iter_ = max(model.n_iter_ for model in models)
-        self.converged_ = all(model.converged_ for model in models)
-        self._warn()
+        self.n_iter_ = max(solution.n_iter for solution in solutions)
+        self.converged_ = all(solution.converged for solution in solutions)
+        self._warn_unconverged()
 
     # ---- coding --------------------------------------------------------------------------------------------------
 
@@ -237,19 +292,17 @@ class MultiLayerNMF(NonNegativeData, Layered):
             return super()._code(X, layer, method)
         with threads.own_threads():
             data = wrap(X)
-            H = self._climb(data, range(len(self.layers_))[layer] + 1)
+            H = self._code_layers(data, range(len(self.layers_))[layer] + 1)
         return in_units_of(data, H)
 
-    def _codes(self, data: Matrix, H: np.ndarray, components: np.ndarray | None = None) -> np.ndarray:
-        if components is None:
-            return self._climb(data, len(self.layers_))
-        return super()._codes(data, H, components)
+    def _score_codes(self, data: Matrix) -> np.ndarray:
+        return self._code_layers(data, len(self.layers_))
 
-    def _climb(self, data: Matrix, n_layers: int) -> np.ndarray:
-        """Codes of the samples, codes of these, and so on; in unit scale."""
+    def _code_layers(self, data: Matrix, n_layers: int) -> np.ndarray:
+        """Return codes of the samples, codes of these, and so on; in unit scale."""
         unit = 1.0
         for layer in self.layers_[:n_layers]:
-            H = self._codes(data, self._blank(data, layer.weights), layer.weights)
+            H = self._codes(data, self._uniform_codes(data, layer.weights), layer.weights)
             H *= data.dtype.type(unit)
             data = wrap(H)
             unit = data.scale

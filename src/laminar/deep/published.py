@@ -1,4 +1,4 @@
-"""The iterations of Trigeorgis et al. to the letter, errata that change the result included (methods.md 5.1, 5.4)."""
+"""The iterations of Trigeorgis et al. as printed, errata that change the result included (docs/methods.md 5.1, 5.4)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from .._utils.callbacks import Hook
+from .._engine.monitor import Monitor
 from ..graphs import GraphOperator
 
 Graphs = Sequence[tuple[float, GraphOperator] | None]
@@ -18,38 +18,37 @@ def algorithm(
     codes: Sequence[np.ndarray],
     weights: Sequence[np.ndarray],
     graphs: Graphs,
-    *,
-    max_iter: int,
-    callback: Hook | None = None,
-) -> tuple[list[np.ndarray], list[np.ndarray], list[float]]:
-    """Algorithm 1 (Deep Semi-NMF), or with graphs on the codes Algorithm 2 (Deep WSF).
+    monitor: Monitor,
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Run Algorithm 1 (Deep Semi-NMF), or with graphs on the codes Algorithm 2 (Deep WSF), of Trigeorgis et al.
 
-    Every sweep goes through the layers: the weights by pseudo-inverses from what the top codes imply, which leaves a
-    hidden layer the rank of the top one; then the codes by one multiplicative step on their own fit to X. Hidden codes
-    enter nothing but themselves.
+    Every sweep goes through the layers: the weights by pseudo-inverses from the product of the top codes and the
+    weights above, which leaves a hidden layer the rank of the top one; then the codes by one multiplicative step on
+    their own fit to X. Hidden codes occur in no other update.
+
+    The monitor records ``1/2 ||X - H_m Z_m ... Z_1||^2`` plus half the penalty of the top codes after each sweep. All
+    of its ``max_iter`` sweeps are made; converged is whether the last two hardly changed the objective.
 
     Returns
     -------
     codes, weights : lists of ndarray
         After the last sweep.
-    history : list of float
-        ``1/2 ||X - H_m Z_m ... Z_1||^2`` plus half the penalty of the top codes, after each sweep.
     """
     H, Z = [h.copy() for h in codes], [z.copy() for z in weights]
-    history: list[float] = []
-    for sweep in range(max_iter):
+    for _ in range(monitor.max_iter):
         basis = None
         for i in range(len(Z)):
             basis = refit(X, H[-1], Z, i, basis)
             H[i] = step(X, H[i], basis, graphs[i])
-        history.append(objective(X, H[-1], basis, graphs[-1]))
-        if callback is not None and callback(sweep + 1, history[-1]):
+        monitor.step(objective(X, H[-1], basis, graphs[-1]))
+        if monitor.stopped:
             break
-    return H, Z, history
+    monitor.converged = settled(monitor.history, monitor.tol)
+    return H, Z
 
 
 def settled(history: Sequence[float], tol: float) -> bool:
-    """Whether the last two sweeps hardly changed the objective: published sweeps are counted, and never stop for it."""
+    """Whether the last two sweeps changed the objective by at most ``tol`` of it each."""
     last = history[-3:]
     return tol > 0 and len(last) == 3 and all(abs(a - b) <= tol * abs(b) for a, b in pairwise(last))
 
@@ -76,20 +75,20 @@ def layer(
 
 def step(X: np.ndarray, H: np.ndarray, basis: np.ndarray, graph) -> np.ndarray:
     """One multiplicative step of the codes on a basis."""
-    up, down = parts(X, H, basis, graph)
-    return H * np.sqrt(up / np.maximum(down, 1e-10))
+    minus, plus = split_gradient(X, H, basis, graph)
+    return H * np.sqrt(minus / np.maximum(plus, 1e-10))
 
 
-def parts(X: np.ndarray, H: np.ndarray, basis: np.ndarray, graph) -> tuple[np.ndarray, np.ndarray]:
-    """What raises and what lowers the codes."""
+def split_gradient(X: np.ndarray, H: np.ndarray, basis: np.ndarray, graph) -> tuple[np.ndarray, np.ndarray]:
+    """Return numerator and denominator of the multiplicative update, eq. 5 with the graph."""
     B, G = X @ basis.T, basis @ basis.T
-    up = np.maximum(B, 0) + H @ np.maximum(-G, 0)
-    down = np.maximum(-B, 0) + H @ np.maximum(G, 0)
+    minus = np.maximum(B, 0) + H @ np.maximum(-G, 0)
+    plus = np.maximum(-B, 0) + H @ np.maximum(G, 0)
     if graph is not None:
         weight, operator = graph
-        up += weight * operator.dot(H)
-        down += weight * operator.degree[:, None] * H
-    return up, down
+        minus += weight * operator.dot(H)
+        plus += weight * operator.degree[:, None] * H
+    return minus, plus
 
 
 def objective(X: np.ndarray, H: np.ndarray, basis: np.ndarray, graph) -> float:
@@ -101,7 +100,7 @@ def objective(X: np.ndarray, H: np.ndarray, basis: np.ndarray, graph) -> float:
 def greedy(
     X: np.ndarray, sizes: Sequence[int], graphs: Graphs, rng: np.random.RandomState, *, max_iter: int
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Pre-training from random codes: each layer on the codes of the one below as they come."""
+    """Pre-train from random codes: each layer factorises the codes of the one below."""
     codes, weights = [], []
     for k, graph in zip(sizes, graphs, strict=True):
         below = codes[-1] if codes else X

@@ -12,92 +12,171 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from .._engine.data.matrix import Matrix, wrap
 from .._engine.data.svd import truncated_svd
-from .._engine.terms import gram_of
+from .._engine.linalg.blocked import gram
+from .._engine.monitor import Monitor, Solution
 from .._utils import threads
 from .._utils.callbacks import hooks, with_callbacks
 from .._utils.typing import Data
 from ..graphs import Rank, as_graph
 from ..graphs.smoothing import smoothed_codes
 from .batches import Batches
-from .linear import Deep, Fit
+from .composition import is_narrow, least_change, regress
+from .linear import Deep
 from .rotation import nonnegative_rotation
-from .stacks import is_narrow, least_change, regress
 
-_TURNS = 150  # of the rotation that makes smoothed codes non-negative
+MAX_ROTATIONS = 150  # steps of the rotation that makes smoothed codes non-negative
 
 
 class DeepSemiNMF(Batches):
-    """Deep Semi-NMF, ``X ~ H_m Z_m ... Z_1`` with H_m non-negative and the weights of any sign.
+    """Deep Semi-NMF, X ~ H_m Z_m ... Z_1 with H_m non-negative and the weights of any sign.
+
+    H_i (n_samples, k_i) are the codes of layer i, Z_i (k_i, k_{i-1}) its weights, k_0 = n_features and H_0 = X. The
+    codes of the top layer take the place of scikit-learn's W, the product of the weights that of its H. What is
+    minimised, and recorded in ``objective_history_``, depends on the parameters. With ``graph=None``, eq. 10 of [1]_::
+
+        1/2 ||X - H_m Z_m ... Z_1||^2,   H_m >= 0                                                                   (1)
+
+    With a graph, which is the default for the squared error, the top codes do not minimise (1). They are the smoothed,
+    whitened samples Y (n_samples, k_m), rotated to be as non-negative as possible::
+
+        1/2 ||Y R - H_m||^2   over rotations R (k_m, k_m) and H_m >= 0                                              (2)
+
+    and the weights are then fitted to them by least squares. With ``objective="coupled"`` all codes are variables::
+
+        1/2 sum_i mu_i sum_b s_{i-1,b} ||(H_{i-1} - H_i Z_i)_b||^2,   all H_i >= 0                                  (3)
+
+    over the columns b of H_{i-1}, with mu_1 = 1, mu_i = ``coupling`` above, s_0 = 1 and ``s_i = (Z_i * Z_i) s_{i-1}``,
+    which make it independent of the scales of the codes. With an activation g, eq. 14 of [1]_ and a small ridge with
+    eps = 2^-22::
+
+        1/2 ||X - H_1 Z_1||^2 + eps/2 ||H_1||^2 ||Z_1||^2,   H_{i-1} = g(H_i Z_i),   H_m >= 0                       (4)
 
     Parameters
     ----------
     layers : sequence of int, default=(625, 40)
-        Size of each layer, from the input up.
+        Size k_1, ..., k_m of each layer, from the input up.
     objective : {"reconstruction", "coupled"}, default="reconstruction"
-        Squared error of the whole product; or of every layer to the one below, with hidden layers that are variables.
-    graph : {"auto", None, "rank", "knn"}, Graph or sparse matrix, default="auto"
-        Codes that agree with their neighbours: samples are linked where their whitened codes are close, codes are
-        smoothed over the graph and turned until they are non-negative. None is the plain model. "auto" is "rank" for
-        the squared error from a start of one's own, where it finds clusters of faces better (docs/clustering.md), and
-        None elsewhere.
+        The squared error of the whole product, (1), (2) or (4); or of every layer to the one below it, (3).
+    graph : {"auto", None, "rank", "knn", "chain"}, Graph, sparse matrix or ndarray, default="auto"
+        Graph over which the whitened samples are smoothed: "rank" links nearest neighbours with weight one over the
+        rank, "knn" the five nearest with weight 1, "chain" consecutive samples; a matrix holds the weights. None
+        minimises (1). "auto" is "rank" where a graph is possible, that is for ``objective="reconstruction"`` without
+        activation, ``batch_size``, ``rule="published"`` and ``fit(init=...)``, and None elsewhere. With "rank" clusters
+        of faces are found better than with None (docs/clustering.md).
     smoothing : float, default=5.0
-        How strongly the graph smooths.
+        Strength lam of the smoothing over the graph.
     coupling : float, default=1.0
-        Weight of the layers above the first in the coupled objective.
+        Weight mu_i of the layers above the first in (3).
     activation : {None, "stanh", "square", "relu", "softplus", "sigmoid"}, default=None
-        What stands between the layers: ``X ~ g(... g(H_m Z_m) ...) Z_1``. With one, hidden codes follow from the top.
+        Function g between the layers, applied entry by entry: ``1.7159 tanh(2 x / 3)``, ``x^2``, ``max(0, x)``,
+        ``log(1 + exp(x))`` or ``1 / (1 + exp(-x))``. None is the identity.
     solver : {"auto", "hals", "mu", "apg", "lbfgs", "adam"}, default="auto"
-        How codes move: coordinate descent ("auto"), multiplicative updates, accelerated gradient. With an activation
-        "lbfgs" ("auto"), "apg" or "adam". With a graph it moves the hidden codes alone; the published rule has its own.
+        Without an activation the update of the codes: "hals" ("auto"), that is coordinate descent over columns,
+        multiplicative updates or accelerated projected gradient; with a graph, of the hidden codes alone. With an
+        activation the optimiser of (4): "lbfgs" ("auto"), "apg" or "adam" ("auto" with ``batch_size``).
+        ``rule="published"`` has its own updates.
     batch_size : int or None, default=None
-        Learn from so many samples at a time. Without an activation each batch is coded exactly and the basis follows
-        running sums; with one, the steps are Adam's.
-    init : {"auto", "random", "kmeans", "svd", "lp"}, default="auto"
-        Start of each layer's pre-training; "auto" is "lp".
+        Number of samples of a batch; None uses all samples at once. Without an activation the codes of a batch are
+        exact and the weights follow discounted sums over the batches; with one, batches are steps of Adam.
+    init : str, default="auto"
+        Initialiser of the pre-training of each layer: "random", "kmeans", "svd", "lp", "nndsvd", "nndsvda" or
+        "nndsvdar". "auto" is "lp", Algorithm 3 of [3]_, or "random" with an activation. With a graph it initialises the
+        hidden layers alone; ``rule="published"`` always begins with random codes.
     max_iter : int, default=500
-        Largest number of sweeps of fine-tuning; with a graph, of turns, which are never more than 150. 0 keeps the
-        start: with ``fit(X, init=model)`` the codes of X on another model's layers.
+        Maximum number of iterations after pre-training: of fine-tuning; epochs with ``batch_size``; with a graph,
+        rotations, at most 150. 0 keeps the initial weights: with ``fit(X, init=model)`` the result are the codes of X
+        on the layers of another model.
     tol : float, default=1e-5
-        Stop when a sweep lowers the objective by less than this part of it and the KKT residual is below its root.
-        With a graph the turns end when they gain less than 1e-6, whatever ``tol``. The published rule makes all its
-        sweeps: it has converged if the last two changed the objective by less than ``tol`` of it.
+        For (1) and (3) the fit has converged when two consecutive iterations each decrease the objective by at most
+        ``tol`` times its value and the KKT residual is at most ``sqrt(tol)``; for (4) after three iterations (20 epochs
+        of "adam"), in batches after three epochs, that each decrease it by less than ``tol`` of its value. (2) ends
+        when a rotation decreases it by less than 1e-6 of its value. ``rule="published"`` makes all its iterations and
+        has converged if the last two changed the objective by at most ``tol`` of it.
     rule : {"fast", "published"}, default="fast"
-        "published" is Algorithm 1 of Trigeorgis et al. to the letter: multiplicative pre-training and fine-tuning of
-        ``max_iter`` sweeps each, from random codes.
+        "published" is Algorithm 1 of [1]_ on (1): ``max_iter`` multiplicative iterations for the pre-training of each
+        layer, and as many of fine-tuning.
     n_clusters : int or None, default=None
-        For `predict`; None means the size of the top layer.
+        Number of clusters of `predict` and `fit_predict`; None means the size of the top layer.
     callback : callable or None, default=None
-        Called with (iteration, objective, seconds); stops the fit by returning True.
+        Called after every iteration as ``callback(iteration, objective, seconds)``; the fit stops when it returns True.
     random_state : int, RandomState instance or None, default=None
-        Seed of random starts and of k-means.
+        Seed of the random initialisers and of k-means.
     verbose : int, default=0
-        1 shows progress.
+        1 shows a progress line.
 
     Attributes
     ----------
     layers_ : list of Layer
-        From the input up, each with ``weights``, ``components`` in the input space and ``representation``.
-    components_ : ndarray of shape (layers[-1], n_features)
-        Basis of the top layer, of unit length.
+        From the input up. ``weights`` is Z_i of shape (k_i, k_{i-1}), ``components`` the basis Z_i ... Z_1 of shape
+        (k_i, n_features) (with an activation, see ``components_``), and ``representation`` H_i of shape (n_samples,
+        k_i), the codes of the training samples.
+    components_ : ndarray of shape (k_m, n_features)
+        The basis Z_m ... Z_1 of the top layer, with rows of unit Euclidean norm. With an activation, the change of the
+        reconstruction when one top code alone goes from 0 to its root mean square.
+    clusters_ : Clusters
+        k-means of the top codes, whitened and with rows of unit norm, fitted when `predict`, `fit_predict` or `cluster`
+        first needs it. After smoothing over a graph the codes are not whitened: each column is divided by the norm of
+        its component instead.
     reconstruction_err_ : float
-        ``||X - H_m Z_m ... Z_1||``.
-    objective_history_ : ndarray
-        The objective, sweep by sweep; with a graph, the distance of the smoothed codes from non-negative ones.
+        ``||X - H_m Z_m ... Z_1||``, or ``||X - H_1 Z_1||`` with an activation, the Frobenius norm of the residual.
+    objective_history_ : ndarray of shape (n_accepted,)
+        The objective (1), (2), (3) or (4) after each accepted iteration. In batches, and with "adam", the sum over the
+        batches of an epoch, each before its own step.
     n_iter_ : int
-        Number of sweeps, or of turns with a graph.
+        Number of iterations made, without pre-training: of fine-tuning, epochs or rotations.
     converged_ : bool
-        Whether the fit came to rest within ``max_iter``, by what ``tol`` says.
+        Whether the fit met its stopping rule, see ``tol``, within ``max_iter`` iterations.
+    n_features_in_ : int
+        Number of features of X in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X in `fit` had column names that are all strings.
+
+    See Also
+    --------
+    SemiNMF : One layer.
+    DeepWSF : Layers with labels.
+    MultiLayerNMF : Non-negative layers, learned one after the other.
+    MultiViewDeepNMF : Several views.
 
     Notes
     -----
-    The squared error of a linear stack depends on the top codes and the product of the weights alone: fine-tuning *is*
-    Semi-NMF from where pre-training ended. Hidden layers are then read-outs, kept as close to pre-training as the top
-    allows.
+    **Algorithm.** *Pre-training*: layer i is a Semi-NMF of the codes below it, multiplied by the square root of the
+    Gram matrix of their basis, so that distances are those in the space of X. *Fine-tuning* of (1): with Psi = Z_m ...
+    Z_1, B = X Psi^T and G = Psi Psi^T, one iteration is that of `SemiNMF`::
+
+        h_a <- max(0, h_a - (H_m g_a - b_a) / G_aa),   a = 1..k_m;        Psi <- (H_m^T H_m)^-1 H_m^T X             (5)
+
+    Each step is followed by an extrapolation ``F + beta (F - F_old)`` with an adaptive beta, after [2]_; an iteration
+    that increases the objective is rejected and beta is decreased. In the end Z_1 takes the change of Psi by the least
+    change, so that the hidden layers keep their rank; where a hidden layer is smaller than the top one, every Z_i is
+    changed in each iteration instead. ``rule="published"``, eq. 11 and 12 of [1]_, for i = 1..m in each iteration::
+
+        Z_i <- pinv(H_m Z_m ... Z_{i+1}) X pinv(Psi_{i-1}),   Psi_i = Z_i ... Z_1                                   (6)
+        H_i <- H_i * ((B_i^+ + H_i G_i^-) / (B_i^- + H_i G_i^+))^(1/2),   B_i = X Psi_i^T,   G_i = Psi_i Psi_i^T    (7)
+
+    with ``A^+ = max(A, 0)`` and ``A^- = max(-A, 0)``. (The paper writes Psi_{i-1} in eq. 12, where Psi_i is meant.)
+    *With a graph*: U holds the leading left singular vectors of X with rows of unit norm, W is the graph of these rows,
+    N = D^-1/2 W D^-1/2, and::
+
+        S = ((1 + lam) I - lam N)^-1 U,     Y = the k_m leading principal scores of S, with rows of unit norm
+        H_m <- max(0, Y R),     R <- P Q^T from the singular value decomposition P D Q^T of Y^T H_m                 (8)
+
+    from two random rotations, of which the better is kept. U has k_m columns, or with ``n_clusters`` at least
+    ``2 n_clusters``. (3) is minimised by HALS and least squares with extrapolation; (4) by L-BFGS-B over H_m and Z_2,
+    ..., Z_m, with the best Z_1 for them.
+
+    (1) depends on H_m and on the product of the weights alone: fine-tuning is Semi-NMF initialised by pre-training, and
+    hidden codes do not enter it (docs/methods.md 5.1). Hidden codes are those of pre-training or, where fine-tuning
+    changed their basis, the best non-negative codes of X on it.
 
     References
     ----------
-    G. Trigeorgis, K. Bousmalis, S. Zafeiriou and B. Schuller, A deep matrix factorization method for learning attribute
-    representations, IEEE TPAMI 39, 2017.
+    .. [1] G. Trigeorgis, K. Bousmalis, S. Zafeiriou and B. Schuller, A deep matrix factorization method for learning
+       attribute representations, IEEE TPAMI 39, 2017. doi:10.1109/TPAMI.2016.2554555, arXiv:1509.03248.
+    .. [2] A. Ang and N. Gillis, Accelerating nonnegative matrix factorization algorithms using extrapolation, Neural
+       Computation 31, 2019. arXiv:1805.06604.
+    .. [3] N. Gillis and A. Kumar, Exact and heuristic algorithms for semi-nonnegative matrix factorization, SIAM
+       Journal on Matrix Analysis and Applications 36, 2015. arXiv:1410.7220.
 
     Examples
     --------
@@ -137,11 +216,26 @@ class DeepSemiNMF(Batches):
         random_state=None,
         verbose=0,
     ):
-        self._store(locals())
+        self.layers = layers
+        self.objective = objective
+        self.graph = graph
+        self.smoothing = smoothing
+        self.coupling = coupling
+        self.activation = activation
+        self.solver = solver
+        self.batch_size = batch_size
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.rule = rule
+        self.n_clusters = n_clusters
+        self.callback = callback
+        self.random_state = random_state
+        self.verbose = verbose
 
     @with_callbacks
     def fit(self, X: Data, y: ArrayLike | None = None, init=None) -> Self:
-        """Learn the layers of X.
+        """Fit the layers to X.
 
         Parameters
         ----------
@@ -149,14 +243,14 @@ class DeepSemiNMF(Batches):
             Training data.
         y : Ignored
             Not used, present for API consistency.
-        init : fitted model with layers, default=None
-            Start from its weights instead of pre-training, as for transfer from labelled data: a model with the same
-            layers on the same features.
+        init : fitted estimator with layers, default=None
+            Initial weights, instead of pre-training, as for transfer from labelled data: an estimator with the same
+            layers, fitted to the same features.
 
         Returns
         -------
         self : object
-            The fitted model.
+            The fitted estimator.
         """
         return self._fit(X, y, init)
 
@@ -167,12 +261,12 @@ class DeepSemiNMF(Batches):
         self._stack = self._stream = self._online = None
         with threads.own_threads(), hooks(self, max(self.max_iter, 1), X, y) as hook:
             data = wrap(X)
-            self._unit(data)  # X out of range is refused before anything is done with it
+            data.unit(2)  # refuses X out of range before anything else
             if self.activation is not None:
                 self._keep_fit(X, self._train_stack(X, data, init, self.activation, None, hook))
             else:
-                self._keep(data, self._solved(X, data, init, hook))
-        self._warn()
+                self._keep(data, *self._solved(X, data, init, hook))
+        self._warn_unconverged()
         return self
 
     def _check_combination(self, init) -> None:
@@ -191,39 +285,41 @@ class DeepSemiNMF(Batches):
         """Whether no graph was asked for by name."""
         return self.graph is None or _is(self.graph, "auto")
 
-    def _solved(self, X, data: Matrix, init, hook) -> Fit:
-        """The fit these parameters ask for, without an activation."""
-        nothing = [None] * len(self._sizes)
+    def _solved(self, X, data: Matrix, init, hook) -> tuple[Solution, np.ndarray | None]:
+        """Return the solution of a fit without an activation and, with a graph, the lengths of the top codes."""
+        without_graphs = [None] * len(self._sizes)
         if self.rule == "published":
-            return self._publish(X, data, nothing, hook)
+            return self._publish(X, data, without_graphs, hook), None
         if self.batch_size is not None:
-            return self._by_batches(X, data, init, hook)
+            return self._by_batches(X, data, init, hook), None
         # One sample has no neighbours.
         plain = self.graph is None or init is not None or (_is(self.graph, "auto") and data.shape[0] == 1)
         if self.objective == "reconstruction" and not plain:
             return self._smooth(data, hook)
         start = self._begin(data, init)
         if self.objective == "coupled":
-            return self._couple(data, *start, nothing, hook)
-        return self._fine_tune(data, *start, hook)
+            return self._couple(data, *start, without_graphs, hook), None
+        return self._fine_tune(data, *start, hook), None
 
-    def _smooth(self, data: Matrix, hook) -> Fit:
-        """The top layer: whitened codes, smoothed over the graph of their directions, turned to be non-negative."""
+    def _smooth(self, data: Matrix, hook) -> tuple[Solution, np.ndarray]:
+        """Whiten the codes of the top layer, smooth them over the graph of their directions, rotate them to be
+        non-negative.
+        """
         rng, k = check_random_state(self.random_state), self._sizes[-1]
         U, s, _ = truncated_svd(data, self._width(k), rng)
         rank = max(1, int((s > max(data.shape) * np.finfo(data.dtype).eps * s[0]).sum()))
         Y = smoothed_codes(U[:, :rank], self._graph(k), self.smoothing)[:, :k]
-        Y = np.pad(Y, ((0, 0), (0, k - Y.shape[1])))  # components beyond the rank of X stay silent
-        turns = min(max(self.max_iter, 1), _TURNS)
-        H, history, converged = nonnegative_rotation(Y, rng, max_iter=turns, callback=hook)
-        H = H.astype(data.dtype)
+        Y = np.pad(Y, ((0, 0), (0, k - Y.shape[1])))  # components beyond the rank of X are zero
+        monitor = Monitor(min(max(self.max_iter, 1), MAX_ROTATIONS), 0.0, hook)
+        solution = nonnegative_rotation(Y, rng, monitor=monitor)
+        H = solution.factors["H"].astype(data.dtype)
         codes, before = self._pretrain(data, self._sizes[:-1])
         before.append(regress(H, codes[-1] if codes else data))
-        weights, gram, product = before, gram_of(H), data.T.product(H).T
+        weights, product = before, data.T.product(H).T
         for _ in range(10 if is_narrow(before) else 1):
-            weights = least_change(weights, gram, product)
-        codes, weights, lengths = self._read_out(data, [*codes, H], weights, before)
-        return Fit(codes, weights, history, len(history), converged or not self.max_iter, lengths)
+            weights = least_change(weights, gram(H), product)
+        codes, weights, lengths = self._hidden_codes(data, [*codes, H], weights, before)
+        return self._reached(codes, weights, solution), lengths
 
     def _graph(self, k: int):
         if _is(self.graph, "auto") or _is(self.graph, "rank"):

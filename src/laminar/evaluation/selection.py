@@ -19,7 +19,6 @@ from ..metrics import adjusted_rand_index
 from .tables import layer_clusters
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from pandas import DataFrame
 
 __all__ = ["LayerSelection", "select_layers"]
@@ -46,19 +45,13 @@ class LayerSelection:
     >>> from laminar import select_layers
     >>> from laminar.datasets import make_lowrank
     >>> found = select_layers(make_lowrank(40, 20, n_components=3, random_state=0).X, [2, (6, 3)], verbose=0)
-    >>> found.table_.loc["6-3", "size"].tolist(), found.plot().axes[0].get_title(loc="left")
-    ([6, 3], 'Held-out entries: 6-3')
+    >>> found.table_.loc["6-3", "size"].tolist()
+    [6, 3]
     """
 
     best_: Layers
     table_: DataFrame
     method: str
-
-    def plot(self) -> Figure:
-        """Draw the scores; see `laminar.plots.selection_figure`."""
-        from ..plots import selection_figure
-
-        return selection_figure(self)
 
 
 def select_layers(

@@ -1,6 +1,6 @@
-"""What a graph over the samples does to a factor: products by its weights and its Laplacian, never a dense n x n."""
+"""Graphs over the samples as linear operators: products with the weights and the Laplacian, nothing dense n x n."""
 
-# ruff: noqa: D102 -- what the methods mean is said once, on GraphOperator
+# ruff: noqa: D102 -- the methods are documented once, on GraphOperator
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._engine.data.matrix import Rows
-from .._engine.linalg import elementwise as passes
-from .._engine.linalg import kernels
+from .._engine.linalg import elementwise, kernels
+from .._engine.terms.penalties import LaplacianRows
 from .._utils import threads
 from .._utils.labels import Attribute
 
@@ -58,39 +58,36 @@ class GraphOperator(ABC):
         H = _as_float(H)
         # Where codes are smooth this is a small difference of large numbers: single precision is not enough.
         double = H.astype(np.float64, copy=False).reshape(len(H), -1)
-        up, down, _ = self.parts(double)
+        plus, minus, _ = self.rows(double)
         rows = threads.blocks(len(H), 1024)
-        total = sum(threads.each(lambda b: np.einsum("ij,ij->j", double[b], up(b) - down(b)), rows))
-        # L is positive semi-definite: what still falls below zero would make a negative ridge.
+        total = sum(threads.each(lambda b: np.einsum("ij,ij->j", double[b], plus(b) - minus(b)), rows))
+        # L is positive semi-definite: a value below zero is rounding, and would be a negative ridge.
         return np.maximum(total, 0).reshape(H.shape[1:]).astype(H.dtype)
 
     def quad(self, H: np.ndarray) -> float:
         """``Tr(H^T L H)``, half the weighted sum of squared distances over ordered pairs of samples."""
         return float(self.quad_columns(H).sum())
 
-    def parts(self, H: np.ndarray) -> tuple[Rows, Rows, Rows]:
-        """``L H`` as a difference of two non-negative parts, and what it leaves of its bound, ``stiffness H - L H``.
-
-        All are functions of a slice of rows.
-        """
+    def rows(self, H: np.ndarray) -> LaplacianRows:
+        """``L H = D H - W H`` and ``row_curvature H - L H``, as functions of a slice of rows."""
         H = _as_float(H)
         neighbours = self.dot(H)
-        return self._parts(H, lambda b: neighbours[b].copy())
+        return self._rows(H, lambda b: neighbours[b].copy())
 
-    def _parts(self, H: np.ndarray, neighbours: Rows) -> tuple[Rows, Rows, Rows]:
-        """The parts by ``W H``, a new array every time. The stiffness is twice the degree."""
+    def _rows(self, H: np.ndarray, neighbours: Rows) -> LaplacianRows:
+        """The same from ``W H``, a new array at every call; ``2 D H - L H = D H + W H``."""
         degree = self.degree.astype(H.dtype)
 
-        def lean(b):
+        def remainder(b):
             out = neighbours(b)
             out += _scale_rows(degree[b], H[b])
             return out
 
-        return lambda b: _scale_rows(degree[b], H[b]), neighbours, lean
+        return LaplacianRows(lambda b: _scale_rows(degree[b], H[b]), neighbours, remainder)
 
     @property
-    def stiffness(self) -> np.ndarray:
-        """Diagonal that L never exceeds, of shape (n_samples,): each sample may then move as if alone."""
+    def row_curvature(self) -> np.ndarray:
+        """R of shape (n_samples,) with ``L <= diag(r)``, by Gershgorin's theorem twice the degrees."""
         return 2 * self.degree
 
 
@@ -107,7 +104,7 @@ class SparseOperator(GraphOperator):
         H = _as_float(H)
         return self.W.astype(H.dtype, copy=False) @ H
 
-    def parts(self, H):
+    def rows(self, H):
         H = np.ascontiguousarray(_as_float(H))
         weights = self.W.data.astype(H.dtype, copy=False)
 
@@ -116,7 +113,7 @@ class SparseOperator(GraphOperator):
             kernels.sparse_times(self.W.indptr, self.W.indices, weights, H, out, b.start, H.dtype.type(1))
             return out
 
-        return self._parts(H, neighbours)
+        return self._rows(H, neighbours)
 
     def tocsr(self):
         return self.W
@@ -140,7 +137,7 @@ class ClassOperator(GraphOperator):
         flat = np.ascontiguousarray(H.reshape(len(H), -1))
         # Code -1, unknown, finds the row of zeros at the end.
         sums = np.zeros((len(self.class_weights) + 1, flat.shape[1]))
-        for part in threads.each(lambda b: passes.class_sums(self.codes[b], flat[b]), rows):
+        for part in threads.each(lambda b: elementwise.class_sums(self.codes[b], flat[b]), rows):
             sums[: len(part) - 1] += part[:-1]
         return sums.reshape(-1, *H.shape[1:])
 
@@ -151,15 +148,15 @@ class ClassOperator(GraphOperator):
         H = _as_float(H)
         return self._weighted(H)[self.codes] - _scale_rows(self.self_loops, H)
 
-    def parts(self, H):
+    def rows(self, H):
         H = _as_float(H)
         sums = _scale_rows(np.append(self.linked, 0), self._sums(H)).astype(H.dtype)
 
         loops = self.self_loops.astype(H.dtype)
-        return (
+        return LaplacianRows(
             lambda b: _scale_rows(self.degree[b], H[b]),
-            lambda b: passes.class_rest(self.codes[b], sums, loops[b], H[b]),
-            # The stiffness counts a sample among its class: what is left of it is the sum of all.
+            lambda b: elementwise.class_rest(self.codes[b], sums, loops[b], H[b]),
+            # The row curvature counts a sample in its class, so that the remainder is the sum over the class.
             lambda b: sums[self.codes[b]],
         )
 
@@ -171,7 +168,7 @@ class ClassOperator(GraphOperator):
         return np.maximum(within, 0).astype(H.dtype)
 
     @property
-    def stiffness(self):
+    def row_curvature(self):
         # Where all are linked to all L is the class size times the distance from the mean: half of the usual bound.
         return np.where(self.degree > 0, self.degree + self.self_loops, 0)
 
@@ -248,16 +245,16 @@ class SumOperator(GraphOperator):
     def dot(self, H):
         return sum(weight * part.dot(H) for weight, part in self.terms)
 
-    def parts(self, H):
-        parts = [(weight, part.parts(H)) for weight, part in self.terms]
-        return tuple(lambda b, i=i: sum(weight * part[i](b) for weight, part in parts) for i in range(3))
+    def rows(self, H):
+        terms = [(weight, part.rows(H)) for weight, part in self.terms]
+        return LaplacianRows(*(lambda b, i=i: sum(weight * part[i](b) for weight, part in terms) for i in range(3)))
 
     def laplacian(self, H):
         return sum(weight * part.laplacian(H) for weight, part in self.terms)
 
     @property
-    def stiffness(self):
-        return sum(weight * part.stiffness for weight, part in self.terms)
+    def row_curvature(self):
+        return sum(weight * part.row_curvature for weight, part in self.terms)
 
     def quad_columns(self, H):
         return sum(weight * part.quad_columns(H) for weight, part in self.terms)

@@ -1,4 +1,4 @@
-"""Which samples to link, said with plain parameters; ``build`` turns it into an operator for given samples."""
+"""Specifications of graphs by plain parameters; ``build`` makes an operator over given samples."""
 
 # ruff: noqa: D102 -- every build is the one of Graph
 
@@ -19,7 +19,7 @@ from .operators import ChainOperator, GraphOperator, SparseOperator, SumOperator
 
 
 class Graph(ABC):
-    """Which samples to link. Graphs add up, and multiply by a non-negative number.
+    """Specification of a graph. Graphs can be added, and multiplied by a non-negative number.
 
     Examples
     --------
@@ -28,7 +28,7 @@ class Graph(ABC):
     KNN(n_neighbors=5, weight='binary', symmetrize='union', bandwidth=None) + 0.5 * Chain()
     """
 
-    __array_ufunc__ = None  # products with numpy's numbers and arrays are for __rmul__ to judge
+    __array_ufunc__ = None  # numpy's numbers and arrays leave products to __rmul__
 
     @abstractmethod
     def build(self, X: ArrayLike, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> GraphOperator:
@@ -39,13 +39,14 @@ class Graph(ABC):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Data.
         y : array-like of shape (n_samples,) or (n_samples, n_attributes), optional
-            Partial labels, as :func:`laminar.labels.read_labels` takes them.
+            Partial labels; -1, NaN and None are unknown.
         groups : array-like of shape (n_samples,), optional
             The sequence each sample belongs to.
 
         Returns
         -------
         GraphOperator
+            The graph of these samples.
         """
 
     @property
@@ -68,7 +69,7 @@ class Graph(ABC):
 
 @dataclass(frozen=True, repr=False)
 class Sum(Graph):
-    """A weighted sum of graphs, as ``KNN() + 0.5 * Chain()`` makes it.
+    """Weighted sum of graphs, the result of ``KNN() + 0.5 * Chain()``.
 
     Parameters
     ----------
@@ -90,7 +91,7 @@ class Sum(Graph):
                 raise ValueError(f"a graph can be multiplied by a finite number >= 0 only; got {weight:g}.")
 
     @property
-    def _terms(self):
+    def _terms(self) -> tuple[tuple[float, Graph], ...]:
         return self.terms
 
     def build(self, X, y=None, groups=None):
@@ -102,11 +103,10 @@ class Sum(Graph):
 
 @dataclass(frozen=True)
 class Chain(Graph):
-    """Link each sample to the next in time.
+    """Graph that links each sample to the next in time.
 
-    Rows are in order of time. ``groups`` names the sequence of each sample, and no edge crosses from one to
-    another; the samples of a sequence need not stand together, they follow each other as they appear. Without
-    groups all are one sequence.
+    Rows are in order of time. ``groups`` holds the sequence of each sample, and no edge links two sequences; the
+    samples of a sequence need not be contiguous. Without groups all are one sequence.
 
     Examples
     --------
@@ -122,7 +122,7 @@ class Chain(Graph):
 
 @dataclass(frozen=True, eq=False)
 class Precomputed(Graph):
-    """A graph given by its edge weights.
+    """Graph given by its edge weights.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class Precomputed(Graph):
                 f"a precomputed graph over {n_samples} samples must have shape {(n_samples, n_samples)}; got "
                 f"{W.shape}. Build it from the same samples, one row and one column each."
             )
-        # A copy, as scipy puts the entries of a matrix in order when it is asked for their largest.
+        # A copy, since scipy sorts the entries of a matrix in place to find their largest.
         W = sp.csr_array(W, dtype=np.float32 if W.dtype == np.float32 else np.float64, copy=True)
         if not np.isfinite(W.data).all() or (W.data < 0).any():
             raise ValueError(

@@ -1,139 +1,111 @@
-"""One set of codes for several views, ``min_H sum_v w_v ||F_v - H Z_v||^2``, for weights that are given or found."""
+"""One set of codes for several views, ``min_H sum_v w_v ||X_v - H Z_v||^2``, for weights that are given or found."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._engine import updates
-from .._engine.constraints import Free, NonNegative
+from .._engine.constraints import Constraint
 from .._engine.data.derived import Stacked
 from .._engine.data.svd import truncated_svd
-from .._engine.penalties import Smooth
-from .._engine.solve import Callback, State, solve
+from .._engine.linalg.small import safe_divide
+from .._engine.monitor import Callback, Monitor, Solution
+from .._engine.objective import Objective
+from .._engine.problem import Addend
+from .._engine.solve import solve
 from .._engine.starts import STARTS
-from .missing import Masked, piecewise
+from .._engine.updates import exact, hals_or_exact, least_squares
+from .missing import MissingFit, missing_views
 from .weights import residual_weights
 
-_ROUND = 5  # sweeps between two looks at the weights
-
-
-@dataclass
-class Consensus:
-    """Codes of all views and how they were reached.
-
-    Attributes
-    ----------
-    H : ndarray of shape (n_samples, k)
-        The codes.
-    weights, powers : ndarray of shape (n_views,)
-        Weights with sum one, and what the squared errors of a view are multiplied by.
-    Z : ndarray of shape (n_features, k)
-        Transposed components of all views.
-    history, n_iter, converged
-        Half the objective, sweep by sweep.
-    """
-
-    H: np.ndarray
-    weights: np.ndarray
-    powers: np.ndarray | None = None
-    Z: np.ndarray | None = None
-    history: list[float] = field(default_factory=list)
-    n_iter: int = 0
-    converged: bool = False
+SWEEPS_PER_WEIGHTS = 5  # sweeps between two updates of the weights
 
 
 @dataclass(frozen=True)
-class Task:
-    """What a consensus is sought for.
+class SharedCodes:
+    """Several views, some samples without some of them, and the codes they share.
 
     Attributes
     ----------
     views : Stacked
-        Side by side; their weights are not looked at.
+        Side by side; their weights are those of each call.
     observed : ndarray of bool of shape (n_samples, n_views)
         Which sample has which view.
-    codes : Free or NonNegative
-        What codes may be.
-    penalty : Smooth or None
-        What else is asked of them.
+    constraint : Constraint
+        Of the codes; signed for centred views.
+    penalties : sequence of Addend
+        On the codes.
     """
 
     views: Stacked
     observed: np.ndarray
-    codes: Free | NonNegative
-    penalty: Smooth | None = None
+    constraint: Constraint
+    penalties: Sequence[Addend] = ()
 
     def start(self, weights: np.ndarray, k: int, rng: np.random.RandomState) -> dict[str, np.ndarray]:
-        """Codes and (transposed) components to begin with: where all is known, and no more is asked, the optimum."""
+        """Return codes and (transposed) components to start from: the optimum, if nothing is missing or penalised."""
         data = self.views.weighted(weights)
-        if isinstance(self.codes, Free):
+        if self.constraint.signed:
             U, s, V = truncated_svd(data, k, rng)
             H, Z = (np.pad(F, ((0, 0), (0, k - len(s)))) for F in (U * s, V))
         else:
             H, Z = STARTS["lp"](data, k, rng)
         return {name: np.array(F, data.dtype, order="C") for name, F in (("H", H), ("Z", Z))}
 
-    def sweep(self, weights: np.ndarray, factors: Mapping[str, np.ndarray], **how) -> State:
-        """Lower the objective for given weights."""
-        problem = Masked(self.views.weighted(weights), self.observed, self.codes, self.penalty)
-        rules = {
-            name: piecewise(updates.for_constraint(updates.Careful(0), limit))
-            for name, limit in problem.constraints.items()
-        }
-        return solve(problem, factors, rules, extrapolate=True, **how)
+    def solve(self, weights: np.ndarray, factors: Mapping[str, np.ndarray], monitor: Monitor) -> Solution:
+        """Minimise the objective for given weights."""
+        problem = missing_views(self.views.weighted(weights), self.observed, self.constraint, self.penalties)
+        updates = {name: constraint.update(hals_or_exact) for name, constraint in problem.constraints.items()}
+        return solve(problem, factors, updates, monitor=monitor, extrapolate=True)
 
     def code(self, weights: np.ndarray, Z: np.ndarray) -> np.ndarray:
-        """The best non-negative codes of every sample by itself.
+        """Return the best non-negative codes of every sample alone.
 
-        Z holds the transposed components of every view, times the root of its weight. If codes may have any sign they
-        are the corners of `corners`.
+        Z holds the transposed components of every view, times the root of its weight. Signed codes are shifted by
+        `shift_to_nonnegative`.
         """
-        problem, factors = self._coded(weights, Z)
-        H = factors["H"] * problem.data.dtype.type(problem.data.scale)
-        return corners(H) if isinstance(self.codes, Free) else H
+        data, H, _ = self._coded(weights, Z)
+        H = H * data.dtype.type(data.scale)
+        return shift_to_nonnegative(H) if self.constraint.signed else H
 
     def explained(self, weights: np.ndarray, Z: np.ndarray) -> float:
-        """The share of the samples that the codes of `code` explain."""
-        problem, factors = self._coded(weights, Z)
-        whole = problem.data.sqnorm
-        return 1 - 2 * problem.value(factors) / whole if whole else 1.0
+        """Return the share of the samples that the codes of `code` explain."""
+        data, H, objective = self._coded(weights, Z)
+        return 1 - 2 * objective.evaluate(H).value / data.sqnorm if data.sqnorm else 1.0
 
-    def _coded(self, weights: np.ndarray, Z: np.ndarray) -> tuple[Masked, dict[str, np.ndarray]]:
-        """The problem of coding, in unit scale, and its solution."""
-        problem = Masked(self.views.weighted(weights), self.observed, self.codes)
-        Z = np.ascontiguousarray(Z[:, :-1]) if isinstance(self.codes, Free) else Z
-        H = np.zeros((problem.data.shape[0], Z.shape[1]), problem.data.dtype)
-        update = piecewise(updates.for_constraint(updates.exact, self.codes))
-        return problem, {"H": update(H, problem.term("H", {"H": H, "Z": Z})), "Z": Z}
-
-    def settle(self, found: Consensus) -> None:
-        """Bring codes to the units of the views and to non-negative form, and add the components of all views."""
-        Z, _ = self.components(found.H)
-        weighted = Z * self.roots(found.powers, Z.dtype)
-        norms = np.linalg.norm(weighted.astype(np.float64), axis=0).astype(Z.dtype)
-        Z, weighted = (np.divide(F, norms, out=np.zeros_like(F), where=norms > 0) for F in (Z, weighted))
-        signed = isinstance(self.codes, Free)
-        if signed:
-            Z, weighted = (np.hstack([F, -F.sum(axis=1, keepdims=True)]) for F in (Z, weighted))
-        if self.penalty is None:
-            found.H = self.code(found.powers, weighted)
-        else:  # what was asked of the codes of the fit is in them alone
-            H = found.H * norms * norms.dtype.type(self.views.scale)
-            found.H = corners(H) if signed else H
-        found.Z = Z
+    def _coded(self, weights: np.ndarray, Z: np.ndarray) -> tuple[Stacked, np.ndarray, Objective]:
+        """Return the weighted views, the best codes in unit scale, and their objective."""
+        data, signed = self.views.weighted(weights), self.constraint.signed
+        objective = Objective(
+            [MissingFit(data, self.observed).of_codes(np.ascontiguousarray(Z[:, :-1]) if signed else Z)]
+        )
+        H = np.zeros((data.shape[0], Z.shape[1] - signed), data.dtype)
+        return data, self.constraint.update(exact)(H, objective, self.constraint), objective
 
     def components(self, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The best (transposed) components of every view, whatever its weight, and twice what each leaves."""
+        """Return the best (transposed) components of every view, whatever its weight, and twice its objective."""
         views = self.views.weighted(np.ones(self.observed.shape[1]))
-        term = Masked(views, self.observed, self.codes, self.penalty).term("Z", {"H": H, "Z": None})
-        Z = piecewise(updates.least_squares)(np.zeros((views.shape[1], H.shape[1]), H.dtype), term)
-        return Z, np.array([2 * piece.value(Z[rows]) for rows, piece in term.pieces])
+        problem = missing_views(views, self.observed, self.constraint, self.penalties)
+        objective, constraint = problem.objective("Z", {"H": H}), problem.constraints["Z"]
+        Z = least_squares(np.zeros((views.shape[1], H.shape[1]), H.dtype), objective, constraint)
+        return Z, 2 * self._by_view(objective, Z, views)
+
+    def _by_view(self, objective: Objective, Z: np.ndarray, views: Stacked) -> np.ndarray:
+        """Return the objective of each view."""
+        majoriser = objective.majoriser(Z)
+        values = []
+        for G, s, part, root in zip(
+            majoriser.G.astype(np.float64), views.slices, views.parts, views.roots, strict=True
+        ):
+            z = Z[s].astype(np.float64)
+            value = np.vdot(z @ G, z) / 2 - np.vdot(majoriser.B(s).astype(np.float64), z) + root**2 * part.sqnorm / 2
+            values.append(max(float(value), 0.0))
+        return np.array(values)
 
     def spread(self, weights: np.ndarray) -> tuple[float, float]:
-        """Squared norm of the weighted views, if all were known, and over how many features it spreads."""
+        """Return the squared norm of the weighted views, if all were known, and its effective number of features."""
         shares = np.maximum(self.observed.mean(axis=0), 1 / len(self.observed))
         energies = weights / shares * [part.sqnorm * part.scale**2 for part in self.views.parts]
         sizes = np.diff(self.views.edges)
@@ -141,74 +113,75 @@ class Task:
         return total, total**2 / squares if squares else 1.0
 
     def roots(self, weights: np.ndarray, dtype) -> np.ndarray:
-        """The root of the weight of every feature's view, as a column."""
+        """Return the root of the weight of every feature's view, as a column."""
         return np.repeat(np.sqrt(weights), np.diff(self.views.edges)).astype(dtype)[:, None]
 
 
-def agree(
-    task: Task,
-    k: int,
-    weights: np.ndarray,
-    rng: np.random.RandomState,
-    *,
-    max_iter: int,
-    tol: float,
-    callback: Callback,
-) -> Consensus:
-    """The consensus of views with given weights."""
-    start = task.start(weights, k, rng)
-    state = task.sweep(weights, start, max_iter=max_iter, tol=tol, callback=callback)
-    return Consensus(state.best["H"], weights, weights, None, state.history, state.n_iter, state.converged)
+def consensus(
+    shared: SharedCodes, k: int, weights: np.ndarray, rng: np.random.RandomState, monitor: Monitor
+) -> Solution:
+    """Return the codes of views with given weights, with ``weights`` and ``powers`` among the factors."""
+    solution = shared.solve(weights, shared.start(weights, k, rng), monitor)
+    solution.factors = {"H": solution.factors["H"], "weights": weights, "powers": weights}
+    return solution
 
 
-def agree_and_weigh(
-    task: Task,
-    k: int,
-    gamma: float,
-    rng: np.random.RandomState,
-    *,
-    max_iter: int,
-    tol: float,
-    callback: Callback,
-) -> Consensus:
-    """Codes and weights by turns: ``sum_v a_v^gamma R_v``, R_v being what is left of a view (Zhao et al.).
+def weighted_consensus(
+    shared: SharedCodes, k: int, gamma: float, rng: np.random.RandomState, monitor: Monitor
+) -> Solution:
+    """Alternate over codes and weights: ``sum_v a_v^gamma R_v``, R_v the residual of a view (Zhao et al., eq. 15).
 
-    For gamma above 1 every turn lowers the objective.
+    For gamma above 1 no step increases the objective.
     """
-    n_views = task.observed.shape[1]
-    found = Consensus(np.empty(0), np.full(n_views, 1 / n_views), np.full(n_views, 1 / n_views) ** gamma)
-    factors, stopped = task.start(found.powers, k, rng), False
-
-    def tell(i: int, value: float, seconds: float) -> bool:
-        nonlocal stopped
-        stopped = bool(callback(found.n_iter + i, value, seconds))
-        return stopped
-
-    while found.n_iter < max_iter and not found.converged and not stopped:
-        left = max_iter - found.n_iter
-        state = task.sweep(found.powers, factors, max_iter=min(_ROUND, left), tol=tol, callback=tell)
-        found.H, found.n_iter, found.history = (
-            state.best["H"],
-            found.n_iter + state.n_iter,
-            found.history + state.history,
-        )
-        Z, residuals = task.components(found.H)
-        before, found.weights = found.weights, residual_weights(residuals, gamma)
-        found.powers = found.weights**gamma
-        found.converged = state.converged and bool(np.abs(found.weights - before).max() <= tol)
-        factors = {"H": found.H, "Z": Z * task.roots(found.powers, Z.dtype)}
-    return found
+    n_views = shared.observed.shape[1]
+    weights = np.full(n_views, 1 / n_views)
+    powers = weights**gamma
+    factors = shared.start(powers, k, rng)
+    while monitor.running:
+        inner = Monitor(min(SWEEPS_PER_WEIGHTS, monitor.max_iter - monitor.n_iter), monitor.tol, _after(monitor))
+        solution = shared.solve(powers, factors, inner)
+        monitor.n_iter, monitor.stopped = monitor.n_iter + inner.n_iter, inner.stopped
+        monitor.history += solution.history
+        H = solution.factors["H"]
+        Z, residuals = shared.components(H)
+        before, weights = weights, residual_weights(residuals, gamma)
+        powers = weights**gamma
+        monitor.converged = solution.converged and bool(np.abs(weights - before).max() <= monitor.tol)
+        factors = {"H": H, "Z": Z * shared.roots(powers, Z.dtype)}
+    return Solution.reached({"H": factors["H"], "weights": weights, "powers": powers}, monitor)
 
 
-def corners(Y: np.ndarray) -> np.ndarray:
-    """Non-negative codes, one more than the signed ones given, of the smallest of which every sample has none.
+def _after(monitor: Monitor) -> Callback | None:
+    """The callback of an inner loop that goes on counting where the outer one is."""
+    done, callback = monitor.n_iter, monitor.callback
+    return None if callback is None else lambda i, value, seconds: callback(done + i, value, seconds)
 
-    With the components ``[Z; -sum of Z]`` they stand for what Y stood for with Z (Gillis and Kumar): around a mean, k
-    directions need k + 1 corners.
+
+def all_views(shared: SharedCodes, solution: Solution) -> Solution:
+    """Return a solution with the components of all views, codes in the units of the views and non-negative."""
+    H, powers, signed = solution.factors["H"], solution.factors["powers"], shared.constraint.signed
+    Z, _ = shared.components(H)
+    weighted = Z * shared.roots(powers, Z.dtype)
+    norms = np.linalg.norm(weighted.astype(np.float64), axis=0).astype(Z.dtype)
+    Z, weighted = safe_divide(Z, norms), safe_divide(weighted, norms)
+    if signed:
+        Z, weighted = (np.hstack([F, -F.sum(axis=1, keepdims=True)]) for F in (Z, weighted))
+    if not shared.penalties:
+        H = shared.code(powers, weighted)
+    else:  # codes under a penalty are those of the fit alone
+        H = H * norms * norms.dtype.type(shared.views.scale)
+        H = shift_to_nonnegative(H) if signed else H
+    return replace(solution, factors={**solution.factors, "H": H, "Z": Z})
+
+
+def shift_to_nonnegative(Y: np.ndarray) -> np.ndarray:
+    """Shift each row of ``[Y, 0]`` by its minimum: k signed codes become k + 1 non-negative ones.
+
+    With the components ``[Z; -sum of Z]`` their product is that of Y and Z (Gillis and Kumar).
 
     Examples
     --------
-    >>> corners(np.array([[2.0, -1.0], [1.0, 3.0]]))
+    >>> shift_to_nonnegative(np.array([[2.0, -1.0], [1.0, 3.0]]))
     array([[3., 0., 1.],
            [1., 3., 0.]])
     """

@@ -1,4 +1,4 @@
-"""The graphs of views: who is whose neighbour, and codes that are smooth over that."""
+"""Graphs of views, and the graph over which shared codes are smooth."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from .._engine.data.derived import coordinates
 from .._engine.data.matrix import Matrix, dense
 from .._engine.linalg.small import unit_rows
-from .._engine.penalties import Smooth
 from .._utils.labels import read_labels
 from ..graphs import KNN, Graph, Labels, Rank
 from ..graphs.operators import SparseOperator, SumOperator
@@ -57,32 +56,32 @@ def edges(view: Matrix, rows: np.ndarray, observed: np.ndarray, graph: Graph) ->
     return sp.csr_array(place.T @ W @ place)
 
 
-def smooth_codes(
+def codes_graph(
     views: Sequence[Matrix], observed: np.ndarray, graph: Graph, weights: np.ndarray, *, beta: float, y, alpha: float
-) -> Smooth | None:
-    """What is asked of codes besides the fit: to be smooth over the graphs of the views, and alike within classes.
+) -> SumOperator | None:
+    """Return the graph over which codes are to be smooth: those of the views, and samples of one class linked.
 
     Parameters
     ----------
     views, observed, graph
         As for `view_graphs`.
     weights : ndarray of shape (n_views,)
-        What each view counts for.
+        Weight of each view.
     beta, alpha : float
-        Weights of the graphs, and of the labels: what the scatter of a class costs.
+        Weights of the graphs and of the labels.
     y : array-like of shape (n_samples,) or (n_samples, n_attributes), or None
         Labels, some of them.
 
     Returns
     -------
-    penalty : Smooth or None
-        None where nothing is asked.
+    operator : SumOperator or None
+        None where no samples are linked.
 
     Examples
     --------
     >>> from laminar._engine.data.matrix import wrap
     >>> one, has = wrap(np.eye(3)), np.ones((3, 1), bool)
-    >>> smooth_codes([one], has, Rank(1), np.ones(1), beta=0.0, y=[0, 0, -1], alpha=2.0).operator.degree
+    >>> codes_graph([one], has, Rank(1), np.ones(1), beta=0.0, y=[0, 0, -1], alpha=2.0).degree
     array([1., 1., 0.])
     """
     terms = []
@@ -93,4 +92,4 @@ def smooth_codes(
         by_class = Labels(normalize="class")
         terms += [(alpha, by_class.link(None, attribute)) for attribute in read_labels(y, len(observed))]
     operator = SumOperator(terms)
-    return Smooth(operator, 1.0) if np.any(operator.stiffness) else None
+    return operator if np.any(operator.row_curvature) else None

@@ -1,12 +1,12 @@
-"""Codes of several views for given components, drawn to a consensus: MultiNMF as new samples see it."""
+"""Codes of new samples in MultiNMF: those of all views for given components, near a consensus."""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import block_diag
 
-from .._engine import updates
-from .._engine.terms import Quad, gram_of
+from .._engine.linalg.blocked import gram as gram_of
+from .._engine.nnls import nnls_solver
 from .._utils import threads
 from .multinmf_problem import shares
 
@@ -41,7 +41,8 @@ def joint_codes(
         rows, present = np.flatnonzero((observed == pattern).all(axis=1)), np.flatnonzero(pattern)
         gram = _joint_gram([bases[v] for v in present], lam[present]).astype(dtype)
         B = np.hstack([linear[v][rows] for v in present])
-        H = updates.exact(np.zeros_like(B), Quad(B.__getitem__, gram, threads.blocks(len(rows), 256), 0.0, 1.0))
+        H, solver = np.zeros_like(B), nnls_solver(gram)
+        threads.each(lambda b, H=H, B=B, solver=solver: solver(H[b], B[b]), threads.blocks(len(rows), 256))
         for i, (v, share) in enumerate(zip(present, shares(lam[present]), strict=True)):
             codes[v][rows] = H[:, i * k : (i + 1) * k]
             mean[rows] += dtype.type(share) * codes[v][rows]

@@ -1,4 +1,4 @@
-"""What a consensus means for each of the views: its layers, in its own units."""
+"""The layers of each view under shared codes, in its own units."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._base.factorizer import Layer
+from .._base.coding import Layer
 from .._engine.data.matrix import Matrix
 from .._engine.starts import STARTS
-from ..deep.stacks import compose, keep_close, pretrain, regress
+from ..deep.composition import compose, keep_close, pretrain, regress
 
 
 @dataclass(frozen=True)

@@ -11,86 +11,126 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._base.clusters import Clusters, reader
-from .._base.factorizer import Layer
+from .._base.coding import Layer
 from .._base.views import ViewCoder
 from .._engine.data.matrix import smallest, wrap
-from .._engine.solve import Callback
+from .._engine.monitor import Monitor
 from .._engine.starts import STARTS
 from .._utils import threads
 from .._utils.callbacks import CallbackSupportMixin, hooks, with_callbacks
 from .._utils.typing import ViewData
 from .._utils.views import Views
 from .joint_codes import joint_codes
-from .multinmf_problem import RULES, ViewFactors, chain, consensus, objective
+from .multinmf_problem import RULES, ViewFactors, chained_start, consensus, objective
 
 
 class MultiNMF(CallbackSupportMixin, ViewCoder):
-    """MultiNMF: every view has codes of its own, ``X_v ~ H_v Z_v``, all of them near one consensus.
+    """MultiNMF: joint NMF of several views, with codes regularised towards a consensus.
 
-    ``min sum_v ||X_v - H_v Z_v||^2 + lam_v ||H_v Q_v - C||^2`` with nothing negative, where Q_v holds the sums of the
-    components, so that codes of all views are shares of the same kind, and every X_v has sum one.
+    Minimises over H_v >= 0 (n_samples, k), the codes of view v, Z_v >= 0 (k, n_features_v), its components
+    (scikit-learn's NMF calls them W and H), and C (n_samples, k), the consensus::
+
+        1/2 sum_v ||X_v - H_v Z_v||^2 + lam_v ||H_v Q_v - C||^2,   Q_v = diag(Z_v 1)                                (1)
+
+    where every view X_v is divided by its sum. It is half the objective of [1]_. The codes of a view are compared with
+    the consensus as if its components had sum one, so that (1) does not depend on their scales.
 
     Parameters
     ----------
     n_components : int or None, default=None
-        Number of components of every view; None means ``n_clusters``, or 10 if that is None as well.
+        Number of components k of every view; None means ``n_clusters``, or 10 if that is None as well.
     n_clusters : int or None, default=None
-        How many clusters are looked for; None means as many as components.
+        Number of clusters of ``labels_``, `predict` and `fit_predict`; None means the number of components.
     lam : float or array-like of shape (n_views,), default=0.01
-        How strongly the codes of a view are drawn to the consensus, and what the view counts for in it. With 0
-        throughout the views are factorised one by one, and the consensus is their plain mean.
+        The weights lam_v, one for all views or one for each. With 0 for all, the views are factorised one by one and
+        the consensus is the mean of their codes.
     init : {"chained", "random"} or sequence of (H, Z), default="chained"
-        Where to start: plain factorisations, each from the codes of the view before, three times round, as published;
-        random; or the factors of each view.
+        Initial factors: NMF of one view after the other, three times round, each with the codes of the view before it
+        as initial codes, as published; random; or a pair of arrays of shapes (n_samples, n_components) and
+        (n_components, n_features_v) for each view.
     max_iter : int, default=30
-        Largest number of rounds over the views.
+        Maximum number of iterations. One iteration updates the factors of every view, then the consensus.
     max_inner_iter : int, default=200
-        Largest number of turns of a view's factors in a round.
+        Maximum number of updates of the factors of one view in an iteration.
     tol : float, default=1e-4
-        Stop when a round lowers the objective by less than this part of it (where it is less than this part of the
-        data, of that); so does a view within its round. 0 runs all of ``max_iter`` and ``max_inner_iter``.
+        The fit has converged when an iteration decreases the objective by at most ``tol`` times its value, or times
+        ``tol ||X||^2`` if that is larger. The updates of one view stop when two in a row each decrease its part of the
+        objective by at most ``tol`` of it, at a small KKT residual. With 0 all ``max_iter`` and ``max_inner_iter`` are
+        made.
     rule : {"fast", "published"}, default="fast"
-        Coordinate descent, and in the end the best codes for the components; or the multiplicative iterations of Liu
-        et al. to the letter.
+        Coordinate descent with extrapolation, and in the end the minimiser of (1) over all H_v and C for the final
+        components; or the multiplicative updates of [1]_.
     view_sizes : sequence of int or None, default=None
-        Number of features of each view, where X is one array.
+        Number of features of each view, where X is one array with the views side by side. None means that one array is
+        one view.
     callback : callable or None, default=None
-        Called with (round, objective, seconds); stops the fit by returning True.
+        Called after every iteration as ``callback(iteration, objective, seconds)``; the fit stops when it returns True.
     random_state : int, RandomState instance or None, default=None
-        Seed of the start and of k-means.
+        Seed of the initial factors and of k-means.
     verbose : int, default=0
-        1 shows progress.
+        1 shows a progress line.
 
     Attributes
     ----------
     consensus_ : ndarray of shape (n_samples, n_components)
-        The mean of the codes of all views, by their ``lam``.
+        C, the mean of the codes of all views, weighted by ``lam``.
     representations_ : dict of ndarray of shape (n_samples, n_components)
-        Codes of each view, by name or position, at the scale of a view with sum one.
+        H_v by the name or position of the view, for views with sum one.
     components_ : ndarray of shape (n_components, n_features of all views)
-        Components of all views side by side, in the units of X: those of each view sum to ``totals_``.
+        The components of all views side by side, in the units of X: row a of Z_v has sum one and is multiplied by
+        ``totals_[v]``.
     totals_ : ndarray of shape (n_views,)
         Sum of each view in `fit`.
     layers_ : list of Layer
-        One layer, the consensus in ``representation``.
+        One layer. Its ``weights`` and ``components`` are ``components_``; its ``representation`` is the consensus.
+    clusters_ : Clusters
+        k-means of the consensus as it is, fitted when first needed.
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each sample: k-means of the consensus, found when first asked for.
-    objective_history_ : ndarray
-        Half the objective, round by round.
+        Cluster of each training sample, found when first asked for.
+    objective_history_ : ndarray of shape (n_iter_,)
+        The objective (1) after each iteration; the last entry is that of the final codes.
     n_iter_ : int
-        Number of rounds.
+        Number of iterations made.
     converged_ : bool
-        Whether the fit stopped by itself.
-    view_names_, view_sizes_ : list, ndarray of shape (n_views,)
-        Names and numbers of features of the views.
+        Whether the fit met ``tol`` within ``max_iter`` iterations.
+    view_names_ : list
+        Names of the views: the keys of a dict, else positions.
+    view_sizes_ : ndarray of shape (n_views,)
+        Number of features of each view.
+    n_features_in_ : int
+        Number of features of all views.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X in `fit` was one array with column names that are all strings.
 
     See Also
     --------
-    MultiViewDeepNMF : One representation for all views, of any sign and with some missing.
+    MultiViewDeepNMF : One set of codes for views of any sign, some of them missing.
+    NMF : One view.
+
+    Notes
+    -----
+    **Algorithm.** For one view, without its index, let e_a be the squared norm of h_a and c_a its inner product with
+    column a of C. With G' = H^T H and f_a = z_a + (h_a^T X - G'_a Z + lam c_a) / G'_aa, each component is the minimiser
+    of (1) for the others fixed, and the codes follow by HALS::
+
+        z_a <- max(0, f_a - lam q),   q = sum_j z_aj, by Newton's method on q                                       (2)
+        h_a <- max(0, h_a - (H g_a - b_a) / G_aa),   G = Z Z^T + lam I,   B = X Z^T + lam C                         (3)
+
+    (3) with components of sum one. After all views, ``C <- sum_v lam_v H_v / sum_v lam_v``. Updates of a view are
+    extrapolated after [2]_. ``rule="published"`` (docs/methods.md 8.2)::
+
+        z_aj <- z_aj ((H^T X)_aj + lam c_a) / ((H^T H Z)_aj + lam q_a e_a),   q_a = sum_j z_aj                      (4)
+        Z <- Q^-1 Z,   H <- H Q,   H <- H * (X Z^T + lam C) / (H Z Z^T + lam H)                                     (5)
+
+    None of these increases (1). `transform` minimises (1) over the codes and the consensus of new samples, for the
+    final components and for the views they have.
 
     References
     ----------
-    J. Liu, C. Wang, J. Gao and J. Han, Multi-view clustering via joint nonnegative matrix factorization, SDM 2013.
+    .. [1] J. Liu, C. Wang, J. Gao and J. Han, Multi-view clustering via joint nonnegative matrix factorization, SIAM
+       International Conference on Data Mining (SDM), 2013. doi:10.1137/1.9781611972832.28.
+    .. [2] A. Ang and N. Gillis, Accelerating nonnegative matrix factorization algorithms using extrapolation, Neural
+       Computation 31, 2019. arXiv:1805.06604.
 
     Examples
     --------
@@ -134,33 +174,44 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
         random_state=None,
         verbose=0,
     ):
-        self._store(locals())
+        self.n_components = n_components
+        self.n_clusters = n_clusters
+        self.lam = lam
+        self.init = init
+        self.max_iter = max_iter
+        self.max_inner_iter = max_inner_iter
+        self.tol = tol
+        self.rule = rule
+        self.view_sizes = view_sizes
+        self.callback = callback
+        self.random_state = random_state
+        self.verbose = verbose
 
     @with_callbacks
     def fit(self, X: ViewData, y: ArrayLike | None = None) -> Self:
-        """Learn the components of every view and the consensus.
+        """Fit the components of every view and the consensus.
 
         Parameters
         ----------
-        X : list or dict of {array-like, sparse matrix} of shape (n_samples, n_features), or one such array
-            The views, not negative. One array is one view, or several side by side when ``view_sizes`` gives their
-            widths.
+        X : list or dict of {array-like, sparse matrix} of shape (n_samples, n_features_v), or one such array
+            The views, non-negative. One array is one view, or several side by side when ``view_sizes`` gives their
+            numbers of features.
         y : Ignored
             Not used, present for API consistency.
 
         Returns
         -------
         self : object
-            The fitted model.
+            The fitted estimator.
         """
         self._validate_params()
         read = self._read(X, allow_missing=False)
         lam = self._weights(len(read.names))
         with threads.own_threads(), hooks(self, self.max_iter, X, y) as hook:
             views = self._start(read)
-            self._run(views, lam, hook)
+            self._run(views, lam, Monitor(self.max_iter, self.tol, hook, n_small=1))
             self._keep(views, lam, read)
-        self._warn()
+        self._warn_unconverged()
         return self
 
     def _check_data(self, views: Views) -> None:
@@ -195,7 +246,7 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
             views.append(ViewFactors(data, H, Z))
             views[-1].normalize()
         if self.init == "chained":
-            chain(views, rule, max_iter=self.max_inner_iter, tol=self.tol)
+            chained_start(views, rule, max_iter=self.max_inner_iter, tol=self.tol)
         return views
 
     def _given_start(self, read: Views) -> list[ViewFactors]:
@@ -216,23 +267,20 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
             views[-1].normalize()
         return views
 
-    def _run(self, views: list[ViewFactors], lam: np.ndarray, callback: Callback) -> None:
-        """Rounds over the views, each followed by the consensus."""
-        rule, history = RULES[self.rule], []
-        close = self.tol * sum(view.data.sqnorm / view.total**2 for view in views)  # perfect, for all we ask
-        mean, self.converged_ = consensus(views, lam), False
-        for turn in range(self.max_iter):
+    def _run(self, views: list[ViewFactors], lam: np.ndarray, monitor: Monitor) -> None:
+        """Alternate over the views and the consensus."""
+        rule = RULES[self.rule]
+        # An objective below this part of the data is a perfect fit at the given precision.
+        monitor.floor = self.tol * sum(view.data.sqnorm / view.total**2 for view in views)
+        mean = consensus(views, lam)
+        while monitor.running:
             for view, weight in zip(views, lam, strict=True):
                 target = mean * mean.dtype.type(view.total)
                 view.fit(rule, target, float(weight), max_iter=self.max_inner_iter, tol=self.tol)
             mean = consensus(views, lam)
-            history.append(objective(views, lam, mean))
-            if callback(turn + 1, history[-1]):
-                break
-            if self.tol > 0 and turn and history[-2] - history[-1] <= self.tol * max(history[-1], close):
-                self.converged_ = True
-                break
-        self.objective_history_, self.n_iter_ = np.array(history), len(history)
+            monitor.step(objective(views, lam, mean))
+        self.objective_history_, self.n_iter_ = np.array(monitor.history), monitor.n_iter
+        self.converged_ = monitor.converged
 
     def _keep(self, views: list[ViewFactors], lam: np.ndarray, read: Views) -> None:
         """Set the fitted attributes."""

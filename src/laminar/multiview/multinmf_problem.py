@@ -1,22 +1,28 @@
-"""A non-negative factorisation whose codes are pulled towards a target: one view of MultiNMF (methods.md 8.2).
+"""One view of MultiNMF: a non-negative factorisation with codes near a target (docs/methods.md 8.2).
 
-``||X - H Z||^2 + lam ||H Q - T||^2``, where Q holds the sums of the components. Neither part changes when a component
-is scaled and its codes are scaled back; between fits components are kept at sum one, where Q is the identity.
+    1/2 ||X - H Z||^2 + lam/2 ||H Q - T||^2,   Q = diag(sums of the components)
+
+Neither term changes when a component is scaled and its codes are scaled back; between fits components have sum one,
+where Q is the identity.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from .._engine import updates
-from .._engine.constraints import NonNegative
+from .._engine.constraints import Constraint, NonNegative
 from .._engine.data.matrix import Matrix
+from .._engine.linalg.blocked import column_dots
+from .._engine.linalg.small import safe_divide
+from .._engine.monitor import Monitor
+from .._engine.objective import Objective
+from .._engine.problem import Addend, Factors, Problem, fit, loss_value
 from .._engine.solve import solve
 from .._engine.starts import best_components
-from .._engine.terms import Pull, Quad
+from .._engine.terms import Majoriser, SplitRows, Term, Tie
+from .._engine.updates import Update, hals, multiplicative
 
 
 @dataclass
@@ -41,110 +47,115 @@ class ViewFactors:
         return self.data.total if self.data.total >= 0.5 else 1.0  # of data too small to divide by, next to nothing
 
     def start_components(self, floor: float) -> None:
-        """Take the best components for the codes, none of their entries much smaller than their mean."""
+        """Set the best components for the codes, with entries of at least this part of their mean."""
         Z = np.maximum(best_components(self.data, self.H, NonNegative()), 0)
         self.Z = np.maximum(Z, self.Z.dtype.type(floor * (Z.mean() or 1.0)))
         self.normalize()
 
     def normalize(self) -> None:
-        """Bring components to sum one and codes to what keeps the product; what is dead becomes even, without codes."""
+        """Scale components to sum one, and codes inversely; a zero component becomes constant, with codes of zero."""
         q = self.Z.sum(0, dtype=np.float64)
-        live = q > np.finfo(self.Z.dtype).tiny
-        self.H = self.H * np.where(live, q, 0).astype(self.H.dtype)
-        share = np.divide(1, q, out=np.zeros_like(q), where=live).astype(self.Z.dtype)
-        self.Z = np.where(live, self.Z * share, self.Z.dtype.type(1 / len(self.Z)))
+        nonzero = q > np.finfo(self.Z.dtype).tiny
+        self.H = self.H * np.where(nonzero, q, 0).astype(self.H.dtype)
+        share = safe_divide(nonzero.astype(np.float64), q).astype(self.Z.dtype)
+        self.Z = np.where(nonzero, self.Z * share, self.Z.dtype.type(1 / len(self.Z)))
 
-    def fit(self, rule: Rule, target: np.ndarray, lam: float, *, max_iter: int, tol: float) -> None:
-        """Move both factors until a turn lowers the objective by less than ``tol`` of it."""
-        rules = {"Z": rule.components, "H": rule.codes}
-        problem, start = Pulled(self.data, target, lam), {"Z": self.Z, "H": self.H}
-        best = solve(problem, start, rules, max_iter=max_iter, tol=tol, extrapolate=rule.leaps).best
-        self.Z, self.H = best["Z"], best["H"]
+    def fit(self, rule: ViewRule, target: np.ndarray, lam: float, *, max_iter: int, tol: float) -> None:
+        """Minimise the objective of this view over both factors."""
+        constraints = {"Z": NonNegative(), "H": NonNegative()}
+        problem = Problem(constraints, [fit(self.data), near_target(target, lam)])
+        updates, start = {"Z": rule.components, "H": rule.codes}, {"Z": self.Z, "H": self.H}
+        found = solve(problem, start, updates, monitor=Monitor(max_iter, tol), extrapolate=rule.extrapolate)
+        self.Z, self.H = found.factors["Z"], found.factors["H"]
         self.normalize()
 
 
-@dataclass(frozen=True)
-class Pulled:
-    """Half the objective of a view, for `solve`."""
+def near_target(target: np.ndarray, lam: float) -> Addend:
+    """``lam/2 ||H Q - T||^2`` as a function of H, or of Z through the sums Q."""
 
-    data: Matrix
-    target: np.ndarray
-    lam: float
-    constraints: Mapping[str, NonNegative] = field(default_factory=lambda: {"Z": NonNegative(), "H": NonNegative()})
+    def term(name: str, F: Factors) -> Term:
+        H, Z = F["H"], F["Z"]
+        if name == "H":
+            return Tie(target.__getitem__, np.full(H.shape[1], lam), Z.sum(0))
+        return SumPenalty(column_dots(H, H), column_dots(H, target), lam)
 
-    order = ("Z", "H")
-
-    def term(self, name: str, F: Mapping[str, np.ndarray]) -> Quad:
-        """The objective as one factor sees it."""
-        see = self._components_term if name == "Z" else self._codes_term
-        return see(F["H"], F["Z"])
-
-    def _components_term(self, H: np.ndarray, Z: np.ndarray) -> Quad:
-        """The sums q cost ``lam / 2 sum_a (e_a q_a^2 - 2 c_a q_a)`` beyond the fit, e being the squared lengths of the
-        codes and c their products with the target.
-        """
-        fit = Quad.fit(self.data.T, H).materialized()
-        e, c = np.diag(fit.gram), np.einsum("ij,ij->j", H, self.target)
-        columns = np.full_like(e, self.lam)
-
-        def pull(Z: np.ndarray) -> Pull:
-            up = Z.sum(0) * e
-            return Pull(lambda b: up, lambda b: c, None, None, columns)
-
-        def extra(Z: np.ndarray) -> float:
-            q = Z.sum(0, dtype=np.float64)
-            return self.lam / 2 * float(e @ q**2 - 2 * c @ q)
-
-        return replace(fit, floor=-np.inf, pull=pull, extra=extra)
-
-    def _codes_term(self, H: np.ndarray, Z: np.ndarray) -> Quad:
-        """A fit with a ridge around the target, in the scale of the components' sums."""
-        fit = Quad.fit(self.data, Z).materialized()
-        target, q = self.target, Z.sum(0)
-        weight = H.dtype.type(self.lam) * q
-        return replace(
-            fit,
-            linear=lambda b: fit.linear(b) + target[b] * weight,
-            gram=fit.gram + np.diag(weight * q),
-            constant=fit.constant + self.lam * float(np.vdot(target, target)),
-        )
+    return term
 
 
 @dataclass(frozen=True)
-class Rule:
-    """How components and codes move.
+class SumPenalty:
+    """``lam/2 sum_a (e_a q_a^2 - 2 c_a q_a)`` with the sums ``q = Z 1`` of the components.
+
+    The sums couple the rows of (transposed) Z; as ``q^2 <= p sum_j z_j^2``, p times ``lam e`` bounds the curvature.
 
     Attributes
     ----------
-    components, codes : callable
-        ``(F, term, constraint) -> F``.
-    leaps : bool
-        Whether steps are extrapolated.
-    floor : float
-        Smallest entry of a start against the mean: a multiplicative rule never leaves zero.
+    e, c : ndarray of shape (k,)
+        Squared lengths of the codes, and their products with the target.
+    lam : float
+        Weight.
     """
 
-    components: updates.Update
-    codes: updates.Update
-    leaps: bool
+    e: np.ndarray
+    c: np.ndarray
+    lam: float
+
+    exact = False
+
+    def value(self, Z: np.ndarray) -> float:
+        """Return the penalty at Z."""
+        q = Z.sum(0, dtype=np.float64)
+        return self.lam / 2 * float(self.e @ q**2 - 2 * self.c @ q)
+
+    def majoriser(self, Z: np.ndarray) -> Majoriser:
+        """Return the bound with curvature ``p lam e`` that touches the penalty at Z."""
+        plus, minus = self.split_gradient(Z)(slice(0, len(Z)))
+        column_weights = (self.lam * self.e).astype(Z.dtype)
+        p = Z.dtype.type(len(Z))
+        return Majoriser(lambda b: minus - plus + p * column_weights * Z[b], None, np.full(len(Z), p), column_weights)
+
+    def split_gradient(self, Z: np.ndarray) -> SplitRows:
+        """``lam q e`` and ``lam c``, the same for all rows."""
+        lam = Z.dtype.type(self.lam)
+        plus, minus = lam * Z.sum(0) * self.e, lam * self.c
+        return lambda b: (plus, minus)
+
+
+@dataclass(frozen=True)
+class ViewRule:
+    """The updates of one view.
+
+    Attributes
+    ----------
+    components, codes : Update
+        Of the two factors.
+    extrapolate : bool
+        Whether the loop accelerates.
+    floor : float
+        Smallest entry of a start, relative to the mean: a multiplicative update keeps a zero.
+    """
+
+    components: Update
+    codes: Update
+    extrapolate: bool
     floor: float
 
 
-def descend(Z: np.ndarray, term: Quad, constraint=None, *, sweeps: int = 2) -> np.ndarray:
-    """Coordinate descent over whole components: each is the best one while the others rest.
+def component_descent(Z: np.ndarray, objective: Objective, constraint: Constraint, *, sweeps: int = 2) -> np.ndarray:
+    """Coordinate descent over whole components: each is the minimiser with the others fixed.
 
-    Given its sum q a component is ``max(0, b - lam q)``, where b is its least-squares solution before the pull of the
-    sums; q is the root of a convex function, which Newton's method finds in a few steps.
+    Given its sum q a component is ``max(0, b - lam q)``, with b its least-squares solution plus ``lam c / G_aa``; q is
+    the root of a convex function, which Newton's method finds in a few steps.
     """
-    rows = slice(0, len(Z))
-    B, G, here = term.linear(rows).T, term.gram, term.at(Z).here
-    lam, c = here.columns[0], here.columns * here.down(rows)  # one weight for all components
-    rest = np.ascontiguousarray(Z.T)
+    squared, penalty = objective.terms
+    B, G = squared.B(slice(0, len(Z))).T, squared.G
+    lam, c = Z.dtype.type(penalty.lam), Z.dtype.type(penalty.lam) * penalty.c
+    new = np.ascontiguousarray(Z.T)
     for _ in range(sweeps):
         for a in np.flatnonzero(np.diag(G) > np.finfo(G.dtype).tiny):
-            free = rest[a] + (B[a] - G[a] @ rest + c[a]) / G[a, a]
-            rest[a] = _with_sum(free, lam, rest[a].sum())
-    return np.ascontiguousarray(rest.T)
+            free = new[a] + (B[a] - G[a] @ new + c[a]) / G[a, a]
+            new[a] = _with_sum(free, lam, new[a].sum())
+    return np.ascontiguousarray(new.T)
 
 
 def _with_sum(free: np.ndarray, lam: float, q: float) -> np.ndarray:
@@ -159,13 +170,13 @@ def _with_sum(free: np.ndarray, lam: float, q: float) -> np.ndarray:
 
 
 RULES = {
-    "fast": Rule(descend, updates.hals, leaps=True, floor=0.0),
-    "published": Rule(updates.multiplicative, updates.multiplicative, leaps=False, floor=1e-3),
+    "fast": ViewRule(component_descent, hals, extrapolate=True, floor=0.0),
+    "published": ViewRule(multiplicative, multiplicative, extrapolate=False, floor=1e-3),
 }
 
 
 def shares(lam: np.ndarray) -> np.ndarray:
-    """What each view counts for in the consensus; all the same where nothing is pulled.
+    """Return the share of each view in the consensus: lam_v over their sum, or all the same.
 
     Examples
     --------
@@ -176,24 +187,24 @@ def shares(lam: np.ndarray) -> np.ndarray:
 
 
 def consensus(views: list[ViewFactors], lam: np.ndarray) -> np.ndarray:
-    """The weighted mean of the codes of all views, each in the scale of a view with sum one."""
+    """Return the weighted mean of the codes of all views, each in the scale of a view with sum one."""
     pairs = zip(views, shares(lam), strict=True)
     return sum(view.H * view.H.dtype.type(share / view.total) for view, share in pairs)
 
 
 def objective(views: list[ViewFactors], lam: np.ndarray, mean: np.ndarray) -> float:
-    """Half of ``sum_v ||X_v - H_v Z_v||^2 + lam_v ||H_v - mean||^2``, every X_v with sum one."""
+    """Return half of ``sum_v ||X_v - H_v Z_v||^2 + lam_v ||H_v - mean||^2``, every X_v with sum one."""
     parts = []
     for view, weight in zip(views, lam, strict=True):
         total = view.total
-        fit = Pulled(view.data, view.H, 0.0).term("H", {"H": view.H, "Z": view.Z}).value(view.H)
+        error = loss_value(view.data, "frobenius", view.H, view.Z)
         gap = view.H.astype(np.float64) / total - mean
-        parts.append(fit / total**2 + float(weight) / 2 * float(np.vdot(gap, gap)))
+        parts.append(error / total**2 + float(weight) / 2 * float(np.vdot(gap, gap)))
     return float(sum(parts))
 
 
-def chain(views: list[ViewFactors], rule: Rule, *, rounds: int = 3, max_iter: int, tol: float) -> None:
-    """Liu et al.'s start: plain factorisations, each from the codes of the view before, several times round."""
+def chained_start(views: list[ViewFactors], rule: ViewRule, *, rounds: int = 3, max_iter: int, tol: float) -> None:
+    """Run Liu et al.'s start: plain factorisations, each from the codes of the view before, in several rounds."""
     before = views[0]
     for _ in range(rounds):
         for view in views:

@@ -1,7 +1,7 @@
 """The iterations of Zhao et al.'s multi-view clustering, with the one consensus update that is a descent.
 
-As printed, the consensus is updated view after view without the weights, which may raise the objective; here the parts
-of all views are summed with their weights (methods.md 8.1), as in the authors' own code.
+As printed, the consensus is updated view after view without the weights, which may increase the objective; here the
+numerators and denominators of all views are summed with their weights (docs/methods.md 8.1), as in the authors' code.
 """
 
 from __future__ import annotations
@@ -10,13 +10,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._base.factorizer import Layer
+from .._base.coding import Layer
 from .._engine.data.derived import Stacked
-from .._utils.callbacks import Hook
+from .._engine.monitor import Monitor, Solution
 from ..deep import published
-from ..deep.stacks import compose
+from ..deep.composition import compose
 from ..graphs import GraphOperator
-from .consensus import Consensus
 from .weights import residual_weights
 
 
@@ -28,29 +27,25 @@ def run(
     *,
     gamma: float,
     beta: float,
-    max_iter: int,
-    tol: float,
-    callback: Hook | None = None,
-) -> tuple[Consensus, list[list[Layer]]]:
-    """Pre-training and Algorithm 1; the consensus and the layers of each view."""
+    monitor: Monitor,
+) -> tuple[Solution, list[list[Layer]]]:
+    """Pre-train and run Algorithm 1; returns the consensus and the layers of each view."""
     arrays = np.split(views.rows(slice(0, views.shape[0])).astype(np.float64), views.edges[1:-1], axis=1)
-    codes, weights, H = pretrain(arrays, sizes, rng, max_iter)
-    found = algorithm(arrays, codes, weights, H, graphs, gamma=gamma, beta=beta, max_iter=max_iter, callback=callback)
-    found.converged = published.settled(found.history, tol)
-    found.H = (found.H * views.scale).astype(views.dtype)
-    found.powers, stacks = found.weights**gamma, []
+    codes, weights, H = pretrain(arrays, sizes, rng, monitor.max_iter)
+    H, shares = algorithm(arrays, codes, weights, H, graphs, monitor, gamma=gamma, beta=beta)
+    H, layers = (H * views.scale).astype(views.dtype), []
     for hidden, Z in zip(codes, weights, strict=True):
-        all_codes = [*((h * views.scale).astype(views.dtype) for h in hidden[:-1]), found.H]
+        all_codes = [*((h * views.scale).astype(views.dtype) for h in hidden[:-1]), H]
         Z = [z.astype(views.dtype) for z in Z]
-        stacks.append([Layer(*parts) for parts in zip(Z, compose(Z), all_codes, strict=True)])
-    found.Z = np.vstack([layers[-1].components.T for layers in stacks])
-    return found, stacks
+        layers.append([Layer(*parts) for parts in zip(Z, compose(Z), all_codes, strict=True)])
+    Z = np.vstack([of_view[-1].components.T for of_view in layers])
+    return Solution.reached({"H": H, "Z": Z, "weights": shares, "powers": shares**gamma}, monitor), layers
 
 
 def pretrain(
     views: Sequence[np.ndarray], sizes: Sequence[int], rng: np.random.RandomState, max_iter: int
 ) -> tuple[list[list[np.ndarray]], list[list[np.ndarray]], np.ndarray]:
-    """Codes and weights of every view by itself, and the top codes of the view they fit best."""
+    """Return codes and weights of every view alone, and the top codes of the view with the smallest residual."""
     stacks = [published.greedy(X, sizes, [None] * len(sizes), rng, max_iter=max_iter) for X in views]
     codes, weights = ([list(stack[i]) for stack in stacks] for i in (0, 1))
     left = [
@@ -66,35 +61,39 @@ def algorithm(
     weights: Sequence[list[np.ndarray]],
     H: np.ndarray,
     graphs: Sequence[GraphOperator | None],
+    monitor: Monitor,
     *,
     gamma: float,
     beta: float,
-    max_iter: int,
-    callback: Hook | None = None,
-) -> Consensus:
-    """Algorithm 1. Codes (but the last of a view, which all share) and weights are changed in place.
+) -> tuple[np.ndarray, np.ndarray]:
+    """Run Algorithm 1; codes (but the last of a view, which all share) and weights are changed in place.
 
-    The history holds half of ``sum_v a_v^gamma R_v``, with the a_v the sweep was made with; for gamma below 1 it may
-    rise from sweep to sweep, for the a_v are then the worst there are.
+    The monitor records half of ``sum_v a_v^gamma R_v``, with the a_v of the sweep; for gamma below 1 it may increase
+    from sweep to sweep, for the a_v then maximise it.
+
+    Returns
+    -------
+    H, a : ndarray of shape (n_samples, k), (n_views,)
+        The consensus and the weights of the views.
     """
-    found = Consensus(H.copy(), np.full(len(views), 1 / len(views)))
-    for sweep in range(max_iter):
-        powers = found.weights**gamma
-        for X, stack, Z in zip(views, codes, weights, strict=True):
-            _sweep_view(X, stack, Z, found.H)
+    a = np.full(len(views), 1 / len(views))
+    for _ in range(monitor.max_iter):
+        powers = a**gamma
+        for X, hidden, Z in zip(views, codes, weights, strict=True):
+            _sweep_view(X, hidden, Z, H)
         bases = [compose(Z)[-1] for Z in weights]
-        found.H = _step(views, bases, graphs, powers, beta, found.H)
-        residuals = _residuals(views, bases, graphs, beta, found.H)
-        found.history.append(float(powers @ residuals) / 2)
-        found.weights = residual_weights(residuals, gamma)
-        found.n_iter = sweep + 1
-        if callback is not None and callback(sweep + 1, found.history[-1]):
+        H = _step(views, bases, graphs, powers, beta, H)
+        residuals = _residuals(views, bases, graphs, beta, H)
+        monitor.step(float(powers @ residuals) / 2)
+        a = residual_weights(residuals, gamma)
+        if monitor.stopped:
             break
-    return found
+    monitor.converged = published.settled(monitor.history, monitor.tol)
+    return H, a
 
 
 def _sweep_view(X: np.ndarray, codes: list[np.ndarray], Z: list[np.ndarray], H: np.ndarray) -> None:
-    """Weights of one view by pseudo-inverses, hidden codes by one multiplicative step each."""
+    """Update the weights of one view by pseudo-inverses, hidden codes by one multiplicative step each."""
     basis = None
     for i in range(len(Z)):
         basis = published.refit(X, H, Z, i, basis)
@@ -103,13 +102,13 @@ def _sweep_view(X: np.ndarray, codes: list[np.ndarray], Z: list[np.ndarray], H: 
 
 
 def _step(views, bases, graphs, powers: np.ndarray, beta: float, H: np.ndarray) -> np.ndarray:
-    """The consensus, by the parts of all views with their weights."""
-    up, down = np.zeros_like(H), np.zeros_like(H)
+    """Update the consensus by the numerators and denominators of all views with their weights."""
+    minus, plus = np.zeros_like(H), np.zeros_like(H)
     for X, basis, graph, power in zip(views, bases, graphs, powers, strict=True):
-        more, less = published.parts(X, H, basis, graph and (beta, graph))
-        up += power * more
-        down += power * less
-    return H * np.sqrt(up / np.maximum(down, 1e-10))
+        numerator, denominator = published.split_gradient(X, H, basis, graph and (beta, graph))
+        minus += power * numerator
+        plus += power * denominator
+    return H * np.sqrt(minus / np.maximum(plus, 1e-10))
 
 
 def _residuals(views, bases, graphs, beta: float, H: np.ndarray) -> np.ndarray:

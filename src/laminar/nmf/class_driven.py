@@ -9,12 +9,11 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.factorizer import NonNegativeData
+from .._base.factorizer import Factorization, NonNegativeData
 from .._base.penalized import Penalized
-from .._engine.data.matrix import Matrix
-from .._engine.penalties import Sparing
-from .._engine.problem import Problem
-from .._utils import threads
+from .._engine.data.matrix import Rows, wrap
+from .._engine.linalg.blocked import cross
+from .._engine.problem import Factors, sparse_codes
 from .._utils.labels import Attribute, read_attribute
 from .._utils.typing import Data
 
@@ -22,59 +21,134 @@ _ALPHA = 1.0
 
 
 class ClassDrivenNMF(NonNegativeData, Penalized):
-    """NMF whose components belong to classes: what a labelled sample takes from another class has a price.
+    """Class-driven NMF (cdNMF): components belong to classes, and codes on those of other classes are penalised.
 
-    ``||X - H Z||^2 + alpha sum_a ||z_a||_1 m_a^T h_a``, or the divergence in place of the squared error, everything
-    non-negative. ``m_ia`` is 1 where the class of sample i is known and component a belongs to another. A sample of
-    unknown class is free, and so is a component that belongs to none. One labelled sample of each class is enough.
+    Minimises over H >= 0 (n_samples, k), the codes, and Z >= 0 (k, n_features), the components (scikit-learn calls them
+    W and H)::
+
+        1/2 ||X - H Z||^2 + w/2 sum_a ||z_a||_1 m_a^T h_a,   w = alpha max_ij x_ij                                  (1)
+
+    or with ``loss="kl"``::
+
+        D(X || H Z) + alpha sum_a ||z_a||_1 m_a^T h_a                                                               (2)
+
+    h_a and m_a are column a of H and M, and z_a is row a of Z; w makes the minimisers of (1) independent of the units
+    of X. M_ia is 1 where the class of sample i is known and component a belongs to another class, else 0; samples of
+    unknown class and components of no class are not penalised. With ``scale="none"`` the factors ``||z_a||_1`` are left
+    out and w = alpha: (1) is then half of eq. 14 of [1]_, (2) is eq. 21 with its penalty counted once for each sample
+    and not once for each feature, and neither has a minimiser (docs/methods.md 1.5).
 
     Parameters
     ----------
     n_components : int or None, default=None
-        Number of components. None means ``components_per_class`` for every class in y. What it has beyond that belongs
-        to no class; without labels it must be given.
+        Number of components k. None means ``components_per_class`` for every class of y. Components beyond that belong
+        to no class. Without a known label it must be given.
     loss : {"frobenius", "kl"}, default="frobenius"
-        Squared error, or generalised Kullback-Leibler divergence.
+        Half the squared error, or the generalised Kullback-Leibler divergence (counts, spectra, text).
     components_per_class : int, default=1
-        Components of each class.
+        Number of components of each class.
     alpha : float, default=1.0
-        The price; 0 is NMF.
+        Weight of the penalty; with 0 the model is NMF.
     scale : {"invariant", "none"}, default="invariant"
-        "none" is the published penalty, without the factors ||z_a||_1: it has no minimum, and what it does depends on
-        when the fit stops.
-    solver, init, max_iter, tol, eta, n_clusters, callback, random_state, verbose
-        As for :class:`NMF`. The components of a start that is named are dealt to the classes that use them most; given
-        ones stay in their order, class after class as in ``classes_``, those of no class last.
+        Whether the penalty has the factors ``||z_a||_1``. "none" leaves them out, as published: smaller codes with
+        larger components then decrease the penalty at no cost, the objective has no minimiser, and the result depends
+        on the number of iterations.
+    solver : {"auto", "hals", "mu", "apg"}, default="auto"
+        Update of the non-negative factors: HALS, that is coordinate descent over columns; multiplicative updates; or
+        the accelerated projected gradient of NeNMF. "auto" is "hals", but "mu" for ``loss="kl"`` and for
+        ``rule="published"``, which exclude "hals" and "apg".
+    init : {"auto", "random", "kmeans", "nndsvd", "nndsvda", "nndsvdar"}, (H, Z) or estimator, default="auto"
+        Initial factors: the name of an initialiser; arrays of shapes (n_samples, n_components) and (n_components,
+        n_features), where Z may be None and is then fitted to H; or a fitted estimator with ``components_``, whose
+        codes of X are the initial H. "auto" is "nndsvda". A fitted estimator loses what it learned when it is cloned,
+        as in a grid search; :class:`sklearn.frozen.FrozenEstimator` around it prevents that. The components of a named
+        initialiser are assigned to the classes so that the initial penalty is least; given ones keep their order: those
+        of the first of ``classes_``, of the second, and so on, then those of no class.
+    max_iter : int, default=500
+        Maximum number of iterations. One iteration updates every factor once.
+    tol : float, default=1e-5
+        The fit has converged when two consecutive iterations each decrease the objective by at most ``tol`` times its
+        value and the KKT residual is at most ``sqrt(tol)``. With 0 all ``max_iter`` iterations are made.
+    eta : float in (0, 1] or None, default=None
+        Exponent of the multiplicative update; None means 1. Other than None it needs ``solver="mu"``, ``loss="kl"`` or
+        ``rule="published"``.
     rule : {"fast", "published"}, default="fast"
-        "published" runs the iterations of Xiao et al. to the letter, with ``scale="none"``.
+        "published" makes the multiplicative updates of [1]_, without extrapolation, on the penalty with
+        ``scale="none"``.
+    n_clusters : int or None, default=None
+        Number of clusters of `predict` and `fit_predict`; None means ``n_components``.
+    callback : callable or None, default=None
+        Called after every iteration as ``callback(iteration, objective, seconds)``; the fit stops when it returns True.
+        With ``loss="kl"`` the objective is the last one that was evaluated.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the random initialisers and of k-means.
+    verbose : int, default=0
+        1 shows a progress line.
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components, n_features)
-        The parts, of unit length (unit sum for the KL loss).
     classes_ : ndarray of shape (n_classes,)
-        The classes in y, sorted.
+        The classes of y, sorted.
     component_classes_ : ndarray of shape (n_components,)
-        Position in ``classes_`` of the class each component belongs to; -1 if to none.
+        Index in ``classes_`` of the class of each component; -1 for none.
+    components_ : ndarray of shape (n_components, n_features)
+        Z, with rows of unit Euclidean norm, or unit sum with ``loss="kl"``.
     layers_ : list of Layer
-        One layer; ``representation`` holds the codes of the fit, which know the labels.
-    reconstruction_err_, objective_history_, n_iter_, converged_
-        As for :class:`NMF`; the objective includes the penalty, and is half of the sum above for the squared error.
+        One layer. Its ``weights`` and ``components`` are ``components_``; its ``representation`` is H of shape
+        (n_samples, n_components), the codes of the fit, which depend on the penalty; `transform` gives codes that do
+        not.
+    clusters_ : Clusters
+        k-means of the codes, whitened and with rows of unit norm, fitted when `predict`, `fit_predict` or `cluster`
+        first needs it.
+    reconstruction_err_ : float
+        ``||X - H Z||``, the Frobenius norm of the residual; with ``loss="kl"`` the divergence.
+    objective_history_ : ndarray of shape (n_evaluations,)
+        The objective (1), or (2), after each accepted iteration; with ``loss="kl"``, where evaluating it costs as much
+        as an iteration, after the first, every tenth and the last. With ``scale="none"`` or ``rule="published"`` it
+        belongs to the factors before the rows of Z are normalised.
+    n_iter_ : int
+        Number of iterations made.
+    converged_ : bool
+        Whether the fit met ``tol`` within ``max_iter`` iterations.
+    n_features_in_ : int
+        Number of features of X in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X in `fit` had column names that are all strings.
 
     See Also
     --------
-    ConstrainedNMF : Samples of one class share their codes.
-    DiscriminantNMF : Codes of one class are close to each other.
+    ConstrainedNMF : Samples of one class have equal codes.
+    DiscriminantNMF : Samples of one class have similar codes.
 
     Notes
     -----
-    `predict_class` answers with a class of y. `predict`, `fit_predict` and `cluster` give clusters, as they do for
-    every other model.
+    **Algorithm.** With B = X Z^T, G = Z Z^T, ``t_a = ||z_a||_1`` and G' = H^T H, one iteration is HALS::
+
+        h_a <- max(0, h_a - (H g_a - b_a + w/2 t_a m_a) / G_aa),   a = 1..k                                         (3)
+        z_a <- max(0, z_a - (G'_a Z - h_a^T X + w/2 m_a^T h_a) / G'_aa),   a = 1..k                                 (4)
+
+    Both steps are followed by an extrapolation ``F + beta (F - F_old)`` with an adaptive beta, after [2]_; an iteration
+    that increases the objective is rejected and beta is decreased. ``solver="mu"`` and ``solver="apg"`` replace HALS by
+    the multiplicative update, or by an accelerated projected gradient, for the same objective. With ``loss="kl"`` and R
+    = X / (H Z), where the rows of Z are kept at sum one::
+
+        H <- H * (R Z^T) / (1 + alpha M),   Z <- Z * (H^T R), its rows divided by their sums                        (5)
+
+    None of these increases (1) or (2). ``rule="published"``: eq. 12 and 11 of [1]_, or eq. 23 and 22 with
+    ``loss="kl"``::
+
+        H <- H * (X Z^T) / (H Z Z^T + alpha/2 M),        Z <- Z * (H^T X) / (H^T H Z)                               (6)
+        H <- H * (R Z^T) / (1 (Z 1)^T + alpha M),        Z <- Z * (H^T R) / ((H^T 1) 1^T)                           (7)
+
+    `predict_class` returns classes of y. `predict`, `fit_predict` and `cluster` return clusters, as for every other
+    estimator. `transform` does not use labels: M is zero for new samples. One labelled sample of each class is enough.
 
     References
     ----------
-    Y. Xiao, Z. Zhu, Y. Zhao and Y. Wei, Class-driven non-negative matrix factorization for image representation,
-    Journal of Computer Science and Technology 28, 2013.
+    .. [1] Y. Xiao, Z. Zhu, Y. Zhao and Y. Wei, Class-driven non-negative matrix factorization for image representation,
+       Journal of Computer Science and Technology 28, 2013. doi:10.1007/s11390-013-1374-9.
+    .. [2] A. Ang and N. Gillis, Accelerating nonnegative matrix factorization algorithms using extrapolation, Neural
+       Computation 31, 2019. arXiv:1805.06604.
 
     Examples
     --------
@@ -115,20 +189,34 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         random_state=None,
         verbose=0,
     ):
-        self._store(locals())
+        self.n_components = n_components
+        self.loss = loss
+        self.components_per_class = components_per_class
+        self.alpha = alpha
+        self.scale = scale
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.eta = eta
+        self.rule = rule
+        self.n_clusters = n_clusters
+        self.callback = callback
+        self.random_state = random_state
+        self.verbose = verbose
 
     def predict_class(self, X: Data) -> np.ndarray:
-        """Name the class whose components a sample has most of.
+        """Predict the class of samples: the one whose components have the largest sum of codes.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, seen before or not.
+            Samples, in the fit or new.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            One of ``classes_`` each.
+            An entry of ``classes_`` for each sample.
         """
         check_is_fitted(self)
         if not len(self.classes_):
@@ -139,23 +227,29 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         owners = np.arange(len(self.classes_)) == self.component_classes_[:, None]
         return self.classes_[(self._transform(X) @ owners).argmax(1)]
 
-    @property
-    def _width(self) -> int:
-        return len(self.component_classes_)
-
-    def _penalty(self, X, data: Matrix, y, groups) -> Sparing | None:
-        attribute = read_attribute(y, data.shape[0])
+    def _problem(self, X, y, groups) -> Factorization:
+        data, attribute = wrap(X), read_attribute(y, X.shape[0])
         owner = self._owners(attribute, y is None)
         self.classes_, self.component_classes_ = attribute.classes, owner
         if self.alpha == 0 or len(attribute.classes) < 2:
-            return None
-        # A row for each class and, found by the code -1, one of zeros for samples of unknown class.
-        table = (owner >= 0) & (owner != np.arange(len(attribute.classes) + 1)[:, None])
-        table[-1] = False
-        table, codes = table.astype(data.dtype), attribute.codes
-        # Of the squared error the engine minimises half. Components of a divergence sum to one instead.
+            return self._factorization(data, [], n_components=len(owner))
+        mask = _mask(attribute, owner, data.dtype)
+        # The engine minimises half of the squared error. Components of a divergence sum to one instead.
         weight = self._weight(self.alpha if self.loss == "kl" else self.alpha / 2, data)
-        return Sparing(lambda b: table[codes[b]], weight, self._invariant and self.loss == "frobenius")
+        penalty = sparse_codes(mask, weight, invariant=self._invariant and self.loss == "frobenius")
+        return self._factorization(data, [penalty], n_components=len(owner))
+
+    def _start(self, problem: Factorization, X) -> Factors:
+        factors = super()._start(problem, X)
+        if not problem.penalised or not isinstance(self.init, str):
+            return factors
+        # The components of a named start are assigned to the classes at the least penalty, whatever the classes' names.
+        cost = _class_costs(problem.addends[1]("H", factors).mask, factors)
+        _, order = linear_sum_assignment(cost)
+        # The components of one class cost the same: they keep their order, which rounding would decide otherwise.
+        place = np.where(self.component_classes_ < 0, len(order), self.component_classes_)
+        order = order[np.lexsort((order, place))]
+        return {name: np.ascontiguousarray(F[:, order]) for name, F in factors.items()}
 
     def _owners(self, attribute: Attribute, blank: bool) -> np.ndarray:
         """Class of each component, -1 for none."""
@@ -176,20 +270,22 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
             )
         return np.concatenate([owned, np.full(k - len(owned), -1)])
 
-    def _settled(self, factors: dict[str, np.ndarray], problem: Problem) -> dict[str, np.ndarray]:
-        factors = super()._settled(factors, problem)
-        if problem.penalty is None or not isinstance(self.init, str):
-            return factors
-        # A start knows nothing of classes: its components go where they cost least, whatever the classes are called.
-        H, mask = factors["H"], problem.penalty.mask
-        price = sum(threads.each(lambda b: mask(b).T @ H[b], threads.blocks(len(H), 4096))) * factors["Z"].sum(0)
-        _, order = linear_sum_assignment(price)
-        # The places of a class cost the same: there they keep their order, or rounding would choose it.
-        place = np.where(self.component_classes_ < 0, len(order), self.component_classes_)
-        order = order[np.lexsort((order, place))]
-        return {name: np.ascontiguousarray(F[:, order]) for name, F in factors.items()}
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = self.n_components is None
         return tags
+
+
+def _class_costs(mask: Rows, factors: Factors) -> np.ndarray:
+    """Penalty of every component (columns) in the place of every other one (rows)."""
+    H = factors["H"]
+    return cross(mask(slice(0, len(H))), H, 4096) * factors["Z"].sum(0)
+
+
+def _mask(attribute: Attribute, owner: np.ndarray, dtype: np.dtype) -> Rows:
+    """M by rows: 1 where the class of a sample is known and the component belongs to another class."""
+    # A row for each class and, for the code -1, one of zeros for samples of unknown class.
+    table = (owner >= 0) & (owner != np.arange(len(attribute.classes) + 1)[:, None])
+    table[-1] = False
+    table, codes = table.astype(dtype), attribute.codes
+    return lambda b: table[codes[b]]

@@ -12,88 +12,130 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.factorizer import Factorizer
-from .._base.samples import Samples
-from .._engine import updates
+from .._base.factorizer import Factorization, Factorizer
+from .._base.rules import Published, Rule
 from .._engine.constraints import NonNegative
-from .._engine.data.matrix import Matrix
-from .._engine.penalties import Penalty
-from .._engine.problem import Problem
+from .._engine.data.matrix import wrap
+from .._engine.linalg.small import safe_divide
+from .._engine.monitor import Solution
+from .._engine.problem import Factors
 from .._engine.starts import STARTS
-from .concept_terms import Mixtures, SplitMixtures, descend
+from .._engine.updates import Update, hals, multiplicative
+from .concept_problem import ConceptProblem, SplitConceptProblem, tiled_descent
 from .embedding import Embedding, check_size
 
 
 class ConceptFactorization(Factorizer):
-    """Concept factorisation, ``X ~ H A^T X`` with H and A non-negative and X of any sign.
+    """Concept factorisation (CF), X ~ H A^T X with H and A non-negative and X of any sign.
 
-    Every component, or *concept*, is a non-negative mixture of the samples, ``Z = A^T X``, and every sample one of the
-    concepts. All that is asked of X are inner products of samples, so that a kernel may take their place.
+    Minimises over H >= 0 (n_samples, k), the codes, and A >= 0 (n_samples, k), the concepts::
+
+        1/2 ||X - H Z||^2,   Z = A^T X                                                                              (1)
+
+    The components Z (k, n_features) are non-negative mixtures of the samples (scikit-learn's NMF calls H and Z W and
+    H). (1) depends on X through the inner products ``K = X X^T`` alone, so that a kernel can take their place.
 
     Parameters
     ----------
     n_components : int, default=10
-        Number of concepts.
+        Number of concepts k.
     kernel : None, str, callable or "precomputed", default=None
-        Inner product of two samples: None is the plain one, for any number of samples. A name known to
-        :func:`sklearn.metrics.pairwise.pairwise_kernels` ("rbf", "poly", ...) or a function of two samples takes the
-        inner products of all pairs, of 20000 samples at most. With "precomputed" X holds them: all pairs in `fit`,
-        samples by training samples later.
-    gamma, degree, coef0 : float, default=None, 3, 1
-        Of the kernels "rbf", "poly" and their like.
+        The inner product of two samples. None is that of X, for any number of samples. A name known to
+        :func:`sklearn.metrics.pairwise.pairwise_kernels` ("rbf", "poly", ...) or a function of two samples needs the
+        inner products of all pairs, of at most 20000 samples. With "precomputed" X holds them: of all pairs in `fit`,
+        of samples by training samples elsewhere.
+    gamma : float or None, default=None
+        Coefficient of the kernels "rbf", "laplacian", "poly", "sigmoid" and "chi2"; None means scikit-learn's default.
+        Other kernels do not use it.
+    degree : float, default=3
+        Degree of the kernel "poly". Other kernels do not use it.
+    coef0 : float, default=1
+        Constant of the kernels "poly" and "sigmoid". Other kernels do not use it.
     init : {"auto", "random", "kmeans"} or (H, A), default="auto"
-        Where to start; "auto" is "kmeans". Arrays have shape (n_samples, n_components), as ``representation`` and
-        ``concepts_`` of a fitted model have.
+        Initial factors: the name of an initialiser of H, with A = H divided by its column sums; or two arrays of shape
+        (n_samples, n_components), as ``layers_[0].representation`` and ``concepts_`` of a fitted model. "auto" is
+        "kmeans".
     max_iter : int, default=500
-        Largest number of sweeps.
+        Maximum number of iterations. One iteration updates every factor once.
     tol : float, default=1e-5
-        Stop when a sweep lowers the objective by less than this part of it and the KKT residual is below its root.
-        0 runs all of ``max_iter``.
+        The fit has converged when two consecutive iterations each decrease the objective by at most ``tol`` times its
+        value and the KKT residual is at most ``sqrt(tol)``. With 0 all ``max_iter`` iterations are made.
     eta : float in (0, 1] or None, default=None
-        Exponent of the published rule; None means 1, or 1/2 where some inner products are negative.
+        Exponent of the multiplicative update of ``rule="published"``; None means 1, or 1/2 where an inner product is
+        negative.
     rule : {"fast", "published"}, default="fast"
-        "published" runs the multiplicative iterations of Xu and Gong to the letter. Where X has negative entries, or
-        with a kernel, they need all inner products at once.
+        "published" makes the multiplicative updates of [1]_, without extrapolation. Where X has negative entries, or
+        with a kernel, they need all inner products at once, of at most 20000 samples.
     n_clusters : int or None, default=None
-        For `predict`; None means ``n_components``.
+        Number of clusters of `predict` and `fit_predict`; None means ``n_components``.
     callback : callable or None, default=None
-        Called with (iteration, objective, seconds); stops the fit by returning True.
+        Called after every iteration as ``callback(iteration, objective, seconds)``; the fit stops when it returns True.
     random_state : int, RandomState instance or None, default=None
-        Seed of random starts and of k-means.
+        Seed of the random initialisers and of k-means.
     verbose : int, default=0
-        1 shows progress.
+        1 shows a progress line.
 
     Attributes
     ----------
     concepts_ : ndarray of shape (n_samples, n_components)
-        A: how much of each training sample is in a concept. Every concept has length one, ``a^T K a = 1`` with the
-        inner products K of the training samples.
+        A, with columns such that the concepts have unit norm, a^T K a = 1 with the inner products K of the training
+        samples.
     components_ : ndarray of shape (n_components, n_features)
-        ``A^T X``. With a kernel, coordinates in an orthonormal basis of what the training samples span, of shape
-        (n_components, rank).
+        Z = A^T X, with rows of unit norm. With a kernel, their coordinates in an orthonormal basis of the span of the
+        training samples, of shape (n_components, rank).
     layers_ : list of Layer
-        One layer, with the codes of the training samples in ``representation``.
+        One layer. Its ``weights`` and ``components`` are ``components_``; its ``representation`` is H, the codes of the
+        training samples.
+    clusters_ : Clusters
+        k-means of the codes, whitened and with rows of unit norm, fitted when `predict`, `fit_predict` or `cluster`
+        first needs it.
     reconstruction_err_ : float
-        ``||X - H A^T X||``.
-    objective_history_ : ndarray
-        ``1/2 ||X - H A^T X||^2``, sweep by sweep.
+        ``||X - H A^T X||``, the Frobenius norm of the residual.
+    objective_history_ : ndarray of shape (n_accepted,)
+        The objective (1) after each accepted iteration.
     n_iter_ : int
-        Number of sweeps.
+        Number of iterations made.
     converged_ : bool
-        Whether the fit stopped by itself.
+        Whether the fit met ``tol`` within ``max_iter`` iterations.
+    n_features_in_ : int
+        Number of features of X in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X in `fit` had column names that are all strings.
 
     See Also
     --------
-    SemiNMF : Components of any kind.
+    SemiNMF : Components of any sign, not made of samples.
+    NMF : Non-negative data and components.
 
     Notes
     -----
-    With a kernel, `score` speaks of the part of the samples that lies in the span of the training samples, and there
-    is no `inverse_transform`.
+    **Algorithm.** With B = X Z^T, G = Z Z^T and G' = H^T H, one iteration is HALS for H, then coordinate descent over
+    the entries of A, twice over each block of samples::
+
+        h_a  <- max(0, h_a - (H g_a - b_a) / G_aa),   a = 1..k                                                      (2)
+        a_ia <- max(0, a_ia - (K A G' - K H)_ia / (K_ii G'_aa))                                                     (3)
+
+    ``K V = X (X^T V)`` is never formed as a matrix of all pairs. Both steps are followed by an extrapolation
+    ``F + beta (F - F_old)`` with an adaptive beta, after [2]_; an iteration that increases the objective is rejected
+    and beta is decreased. ``rule="published"`` for K without negative entries, and otherwise with K split into
+    ``K^+ - K^-``, both non-negative (docs/methods.md 4.12)::
+
+        H <- H * (K A) / (H A^T K A),     A <- A * (K H) / (K A H^T H)                                              (4)
+        H <- H * ((K^+ A + H A^T K^- A) / (K^- A + H A^T K^+ A))^(1/2)                                              (5)
+        A <- A * ((K^+ H + K^- A H^T H) / (K^- H + K^+ A H^T H))^(1/2)                                              (6)
+
+    None of these increases (1). With ``rule="fast"`` the codes of the last iteration are replaced by the minimiser of
+    (1) over H >= 0 for the final Z.
+
+    With a kernel `score` refers to the projection of the samples on the span of the training samples, and there is no
+    `inverse_transform`.
 
     References
     ----------
-    W. Xu and Y. Gong, Document clustering by concept factorization, SIGIR 2004.
+    .. [1] W. Xu and Y. Gong, Document clustering by concept factorization, ACM SIGIR Conference, 2004.
+       doi:10.1145/1008992.1009029.
+    .. [2] A. Ang and N. Gillis, Accelerating nonnegative matrix factorization algorithms using extrapolation, Neural
+       Computation 31, 2019. arXiv:1805.06604.
 
     Examples
     --------
@@ -115,7 +157,9 @@ class ConceptFactorization(Factorizer):
         "coef0": [Interval(Real, None, None, closed="neither")],
         "init": [StrOptions({"auto", "random", "kmeans"}), tuple, list],
     }
-    _constraints: dict = {"H": NonNegative(), "A": NonNegative()}
+    _constraints = {"H": NonNegative(), "A": NonNegative()}
+    _fast = Rule(init="kmeans", order=("H", "A"))
+    _published = Published(init="kmeans", order=("H", "A"))
     solver = "auto"
 
     def __init__(
@@ -136,7 +180,20 @@ class ConceptFactorization(Factorizer):
         random_state=None,
         verbose=0,
     ):
-        self._store(locals())
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.eta = eta
+        self.rule = rule
+        self.n_clusters = n_clusters
+        self.callback = callback
+        self.random_state = random_state
+        self.verbose = verbose
 
     # ---- the problem ---------------------------------------------------------------------------------------------
 
@@ -150,59 +207,57 @@ class ConceptFactorization(Factorizer):
         self._embedding = Embedding(self.kernel, {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0})
         return self._embedding.fit(X)
 
-    def _chain(self, data: Matrix) -> Mixtures:
+    def _problem(self, X, y, groups) -> Factorization:
+        data = wrap(X)
+        problem = ConceptProblem(**vars(self._factorization(data, [])))
         if self.rule == "fast" or data.nonnegative:
-            return Mixtures(data)
+            return problem
         check_size(data.shape[0], 'rule="published" on X with negative entries')
-        return SplitMixtures(data)
+        return SplitConceptProblem(**vars(problem))
 
-    def _updates(self, problem: Problem) -> dict[str, updates.Update]:
-        if self.rule == "fast":
-            return {"H": updates.hals, "A": descend}
-        chain = problem.chain
-        eta = self.eta or (0.5 if isinstance(chain, SplitMixtures) and chain.split[1].any() else 1.0)
-        return dict.fromkeys(problem.order, partial(updates.multiplicative, eta=eta))
-
-    def _ahead(self, factors: dict[str, np.ndarray], problem: Problem) -> dict[str, np.ndarray]:
-        return factors  # concepts are mixtures of all samples: few do not do
-
-    def _start(self, samples: Samples, penalty: Penalty | None) -> dict[str, np.ndarray]:
-        """Codes, and weights that average the samples by them."""
-        data, k = samples.data, self._width
+    def _start(self, problem: Factorization, X) -> Factors:
+        """Return codes, and weights that average the samples by them."""
+        data, k = problem.data, problem.n_components
         if isinstance(self.init, str):
-            name = "kmeans" if self.init == "auto" else self.init
+            name = self._rule.init if self.init == "auto" else self.init
             H = STARTS[name](data, k, check_random_state(self.random_state))[0]
             A = H / H.sum(0)
         else:
             if len(self.init) != 2:
                 raise ValueError(f"init must hold two arrays (H, A), got {len(self.init)}.")
-            H, A = (self._check_factor(name, F, (data.shape[0], k)) for name, F in zip("HA", self.init, strict=True))
-        as_factor = partial(np.array, dtype=data.dtype, order="C", copy=True)
-        return {"H": as_factor(H), "A": as_factor(A)}
+            pairs = zip("HA", self.init, strict=True)
+            H, A = (self._check_factor(name, F, (data.shape[0], k), NonNegative()) for name, F in pairs)
+        return {name: np.array(F, dtype=data.dtype, order="C") for name, F in (("H", H), ("A", A))}
 
-    def _pair(self, factors: dict[str, np.ndarray], data: Matrix) -> dict[str, np.ndarray]:
-        A = factors["A"]
+    def _updates(self, problem: Factorization) -> dict[str, Update]:
+        if self.rule == "fast":
+            return {"H": hals, "A": tiled_descent}
+        eta = self.eta or problem.published_eta
+        return dict.fromkeys(problem.constraints, partial(multiplicative, eta=eta))
+
+    def _attributes(self, solution: Solution, problem: Factorization, X) -> None:
+        A, data = solution.factors["A"], problem.data
         Z = data.T.product(A)
-        length = self._norms(Z)
-        self.concepts_ = np.divide(A, length, out=np.zeros_like(A), where=length > 0) / data.dtype.type(data.scale)
-        return {"H": factors["H"], "Z": Z}
+        self.concepts_ = safe_divide(A, self._norms(Z)) / data.dtype.type(data.scale)
+        solution.factors["Z"] = Z
+        super()._attributes(solution, problem, X)
 
     # ---- what a kernel cannot give -------------------------------------------------------------------------------
 
     def inverse_transform(self, H: ArrayLike, *, layer: int = -1) -> np.ndarray:
-        """Map codes back to the input space; not possible with a kernel.
+        """Reconstruct samples from codes; an error is raised with a kernel.
 
         Parameters
         ----------
         H : array-like of shape (n_samples, n_components)
             Codes.
         layer : int, default=-1
-            There is but one.
+            Position in ``layers_``, which has one entry.
 
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
-            Their reconstruction.
+            H times the components.
         """
         check_is_fitted(self)
         if self.kernel is not None:

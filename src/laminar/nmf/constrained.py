@@ -2,61 +2,120 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import StrOptions
 
-from .._base.factorizer import Factorizer, NonNegativeData
-from .._base.samples import Joined, Samples
+from .._base.factorizer import Factorization, Factorizer, NonNegativeData
+from .._engine.data.matrix import Matrix, wrap
+from .._engine.monitor import Solution
+from .._engine.problem import FITS, Factors, loss_value
 from .._utils.callbacks import with_callbacks
 from .._utils.labels import read_attribute
 from .._utils.typing import Data
 
 
 class ConstrainedNMF(NonNegativeData, Factorizer):
-    """NMF in which all samples known to be of one class have the same codes.
+    """Constrained NMF (CNMF): all samples that share a known label have the same codes.
 
-    ``||X - H Z||^2`` or the divergence, everything non-negative, with ``h_i = h_j`` wherever i and j have the same
-    known label. All that is fitted of a class is then its mean, so that the model is plain NMF of fewer rows. Without
-    labels, or with one labelled sample a class, it is NMF.
+    Minimises over Q >= 0 and Z >= 0 (k, n_features), the components::
+
+        1/2 ||X - H Z||^2,   or with loss="kl"   D(X || H Z),   H = A Q (n_samples, k)                              (1)
+
+    H holds the codes (scikit-learn calls H and Z W and H). A has a row for each sample, a column for each class and a
+    column for each sample without a known label, with one entry 1 in every row: h_i = h_j wherever i and j share a
+    label. Without labels, or with one labelled sample in each class, the model is NMF.
 
     Parameters
     ----------
     n_components : int, default=10
-        Number of components.
+        Number of components k.
     loss : {"frobenius", "kl"}, default="frobenius"
-        Squared error, or generalised Kullback-Leibler divergence.
-    solver, max_iter, tol, eta, n_clusters, callback, random_state, verbose
-        As for :class:`NMF`.
-    init : {"auto", "random", "kmeans", "nndsvd", "nndsvda", "nndsvdar"}, (H, Z), or fitted model, default="auto"
-        As for :class:`NMF`. Codes that differ inside a class start at their mean.
+        Half the squared error, or the generalised Kullback-Leibler divergence (counts, spectra, text).
+    solver : {"auto", "hals", "mu", "apg"}, default="auto"
+        Update of the non-negative factors: HALS, that is coordinate descent over columns; multiplicative updates; or
+        the accelerated projected gradient of NeNMF. "auto" is "hals", but "mu" for ``loss="kl"`` and for
+        ``rule="published"``, which exclude "hals" and "apg".
+    init : {"auto", "random", "kmeans", "nndsvd", "nndsvda", "nndsvdar"}, (H, Z) or estimator, default="auto"
+        Initial factors: the name of an initialiser; arrays of shapes (n_samples, n_components) and (n_components,
+        n_features), where Z may be None and is then fitted to H; or a fitted estimator with ``components_``, whose
+        codes of X are the initial H. "auto" is "nndsvda". A fitted estimator loses what it learned when it is cloned,
+        as in a grid search; :class:`sklearn.frozen.FrozenEstimator` around it prevents that. Initial codes that differ
+        inside a class are replaced by their mean.
+    max_iter : int, default=500
+        Maximum number of iterations. One iteration updates every factor once. With the squared error, no penalty and
+        many more samples than components, a fit begins with a few iterations on a subsample, which do not count.
+    tol : float, default=1e-5
+        The fit has converged when two consecutive iterations each decrease the objective by at most ``tol`` times its
+        value and the KKT residual is at most ``sqrt(tol)``. With 0 all ``max_iter`` iterations are made.
+    eta : float in (0, 1] or None, default=None
+        Exponent of the multiplicative update; None means 1. Other than None it needs ``solver="mu"``, ``loss="kl"`` or
+        ``rule="published"``.
     rule : {"fast", "published"}, default="fast"
-        "published" runs the iterations of Liu et al., codes before components.
+        "published" makes the multiplicative updates of [1]_, without extrapolation, Q before Z.
+    n_clusters : int or None, default=None
+        Number of clusters of `predict` and `fit_predict`; None means ``n_components``.
+    callback : callable or None, default=None
+        Called after every iteration as ``callback(iteration, objective, seconds)``; the fit stops when it returns True.
+        With ``loss="kl"`` the objective is the last one that was evaluated.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the random initialisers and of k-means.
+    verbose : int, default=0
+        1 shows a progress line.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The parts, of unit length (unit sum for the KL loss).
+        Z, with rows of unit Euclidean norm, or unit sum with ``loss="kl"``.
     layers_ : list of Layer
-        One layer; ``representation`` holds the codes of the fit, shared inside each class.
-    reconstruction_err_, objective_history_, n_iter_, converged_
-        As for :class:`NMF`, of all samples with their shared codes.
+        One layer. Its ``weights`` and ``components`` are ``components_``; its ``representation`` is H of shape
+        (n_samples, n_components), equal inside each class; `transform` codes every sample by itself.
+    clusters_ : Clusters
+        k-means of the codes, whitened and with rows of unit norm, fitted when `predict`, `fit_predict` or `cluster`
+        first needs it.
+    reconstruction_err_ : float
+        ``||X - H Z||``, the Frobenius norm of the residual; with ``loss="kl"`` the divergence.
+    objective_history_ : ndarray of shape (n_evaluations,)
+        The objective (1), of all samples, after each accepted iteration; with ``loss="kl"``, where evaluating it costs
+        as much as an iteration, after the first, every tenth and the last.
+    n_iter_ : int
+        Number of iterations made.
+    converged_ : bool
+        Whether the fit met ``tol`` within ``max_iter`` iterations.
+    n_features_in_ : int
+        Number of features of X in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X in `fit` had column names that are all strings.
 
     See Also
     --------
     ClassDrivenNMF : Components belong to classes; one labelled sample of each is enough.
-    DiscriminantNMF : Codes of one class are close to each other, not equal.
+    DiscriminantNMF : Samples of one class have similar codes, not equal ones.
 
     Notes
     -----
-    `transform` codes every sample by itself, with the components alone; it knows no labels.
+    **Algorithm.** Of a class c with n_c labelled samples only the sum x_c of their rows of X matters: up to a constant
+    (1) is NMF of fewer rows, ``x_c / sqrt(n_c)`` with codes ``sqrt(n_c) q_c``, or with ``loss="kl"`` of x_c with codes
+    n_c q_c (docs/methods.md 4.10). That NMF is solved by HALS with extrapolation [2]_, or by multiplicative updates, as
+    in `NMF`. ``rule="published"``::
+
+        Q <- Q * (A^T X Z^T) / (A^T A Q Z Z^T),              Z <- Z * (H^T X) / (H^T H Z)                           (2)
+        Q <- Q * (A^T R Z^T) / ((A^T 1) (Z 1)^T),            Z <- Z * (H^T R) / ((H^T 1) 1^T)                       (3)
+
+    where (3) is for ``loss="kl"``, with R = X / (H Z). Neither increases (1). A is never formed.
+
+    `transform` codes every sample by the components alone; it does not use labels.
 
     References
     ----------
-    H. Liu, Z. Wu, X. Li, D. Cai and T. Huang, Constrained nonnegative matrix factorization for image representation,
-    IEEE TPAMI 34, 2012.
+    .. [1] H. Liu, Z. Wu, X. Li, D. Cai and T. Huang, Constrained nonnegative matrix factorization for image
+       representation, IEEE TPAMI 34, 2012. doi:10.1109/TPAMI.2011.217.
+    .. [2] A. Ang and N. Gillis, Accelerating nonnegative matrix factorization algorithms using extrapolation, Neural
+       Computation 31, 2019. arXiv:1805.06604.
 
     Examples
     --------
@@ -89,45 +148,144 @@ class ConstrainedNMF(NonNegativeData, Factorizer):
         random_state=None,
         verbose=0,
     ):
-        self._store(locals())
+        self.n_components = n_components
+        self.loss = loss
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.eta = eta
+        self.rule = rule
+        self.n_clusters = n_clusters
+        self.callback = callback
+        self.random_state = random_state
+        self.verbose = verbose
 
     @with_callbacks
     def fit(self, X: Data, y: ArrayLike | None = None) -> Self:
-        """Learn the components of X.
+        """Fit the factorisation to X.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training data.
         y : array-like of shape (n_samples,), default=None
-            Labels, some or all; -1, NaN, None and ``pandas.NA`` are unknown.
+            Labels of some or all samples; -1, NaN, None and ``pandas.NA`` stand for unknown.
 
         Returns
         -------
         self : object
-            The fitted model.
+            The fitted estimator.
         """
         return self._fit(X, y)
 
     def fit_transform(self, X: Data, y: ArrayLike | None = None) -> np.ndarray:
-        """Learn the components of X and return the codes `transform` gives its samples.
+        """Fit the factorisation to X and return what `transform` gives for its samples.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training data.
         y : array-like of shape (n_samples,), default=None
-            Labels, some or all.
+            Labels of some or all samples; -1, NaN, None and ``pandas.NA`` stand for unknown.
 
         Returns
         -------
         H : ndarray of shape (n_samples, n_components)
-            Non-negative codes. Those of the fit itself are in ``layers_[-1].representation``.
+            Non-negative codes of each sample by itself. Those of the fit, equal inside each class, are
+            ``layers_[-1].representation``.
         """
         return self.fit(X, y).transform(X)
 
-    def _samples(self, X, y) -> Samples:
+    def _problem(self, X, y, groups) -> Factorization:
         attribute = read_attribute(y, X.shape[0])
         if attribute.class_sizes.max(initial=0) < 2:
-            return Samples(X)
-        return Joined(X, attribute.codes, self.loss)
+            return super()._problem(X, y, groups)
+        shared = SharedRows(X, attribute.codes, self.loss)
+        problem = self._factorization(shared.data, [], offset=shared.offset)
+        return JoinedFactorization(**vars(problem), shared=shared)
+
+    def _start(self, problem: Factorization, X) -> Factors:
+        factors = super()._start(problem, X)
+        if isinstance(problem, JoinedFactorization) and not isinstance(self.init, str):
+            return {**factors, "H": problem.shared.join(factors["H"])}
+        return factors
+
+    def _attributes(self, solution: Solution, problem: Factorization, X) -> None:
+        if not isinstance(problem, JoinedFactorization):
+            return super()._attributes(solution, problem, X)
+        H, Z = self._canonical(solution, problem)
+        self._set_layer(problem.shared.whole, problem.shared.expand(H), Z)
+        return None
+
+
+class SharedRows:
+    """One row for all samples of a class, and one for each sample of unknown class.
+
+    If the n_c samples of a class share their codes, the fit depends on them through their sum s_c alone. Up to a
+    constant the squared error is that of the row ``s_c / sqrt(n_c)``, with codes ``sqrt(n_c) h``; the Kullback-Leibler
+    divergence that of the row ``s_c``, with codes ``n_c h`` (docs/methods.md 4.13).
+
+    Parameters
+    ----------
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        The data, as validated.
+    codes : ndarray of shape (n_samples,)
+        Class of each sample, -1 where it is unknown.
+    loss : {"frobenius", "kl"}
+        The loss the rows are made for.
+
+    Attributes
+    ----------
+    data, whole : Matrix
+        The joined rows, and X.
+    """
+
+    def __init__(self, X, codes: np.ndarray, loss: str):
+        self.loss, self.whole = loss, wrap(X)
+        # A class takes the place of its first sample.
+        first = np.arange(len(codes))
+        _, where, code = np.unique(codes, return_index=True, return_inverse=True)
+        first[codes >= 0] = where[code][codes >= 0]
+        _, self.row, size = np.unique(first, return_inverse=True, return_counts=True)
+        self.weight = (size if loss == "kl" else np.sqrt(size)).astype(X.dtype)
+        entries = (self.weight / size.astype(X.dtype))[self.row]
+        self.sums = sp.csr_array((entries, self.row, np.arange(len(codes) + 1)), (len(codes), len(size))).T
+        self.data = wrap(self._joined(X))
+
+    def _joined(self, X):
+        with np.errstate(over="ignore"):
+            rows = self.sums @ X
+        if not np.isfinite(rows.data if sp.issparse(rows) else rows).all():
+            raise ValueError(
+                f"The largest magnitude in X is {self.whole.scale:.3g}: the sum of a class is out of range. "
+                "Divide X by a constant."
+            )
+        return rows
+
+    def join(self, H: np.ndarray) -> np.ndarray:
+        """Return codes of the rows, from codes of the samples: their mean, where these differ inside a class."""
+        return self.sums @ H
+
+    def expand(self, H: np.ndarray) -> np.ndarray:
+        """Return codes of the samples in the unit scale of X, from codes of the rows in that of ``data``."""
+        ratio = H.dtype.type(self.data.scale / self.whole.scale)
+        return (H / self.weight[:, None] * ratio)[self.row]
+
+    @property
+    def offset(self) -> float:
+        """What no shared codes can fit: the difference of the two objectives, here for one constant component."""
+        p = self.whole.shape[1]
+        Z = np.full((p, 1), 1 / p, self.data.dtype)
+        H = self.data.product(np.ones_like(Z))
+        return max(self._value(self.whole, self.expand(H), Z) - self._value(self.data, H, Z), 0.0)
+
+    def _value(self, data: Matrix, H: np.ndarray, Z: np.ndarray) -> float:
+        return loss_value(data, self.loss, H, Z) * data.unit(FITS[self.loss].degree)
+
+
+@dataclass(frozen=True)
+class JoinedFactorization(Factorization):
+    """The factorisation of the joined rows."""
+
+    shared: SharedRows | None = None

@@ -7,10 +7,12 @@ from numbers import Real
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from .._base.factorizer import NonNegativeData
+from .._base.factorizer import Factorization, NonNegativeData
 from .._base.penalized import Penalized
-from .._engine.data.matrix import Matrix, Rows
-from .._engine.penalties import Penalty, Smooth
+from .._base.rules import Published
+from .._engine.data.matrix import wrap
+from .._engine.problem import smooth_codes
+from .._engine.terms.penalties import LaplacianRows
 from .._utils.labels import Attribute, read_attribute
 from ..graphs.operators import ClassOperator
 
@@ -18,49 +20,122 @@ _WITHIN = 1.0
 
 
 class DiscriminantNMF(NonNegativeData, Penalized):
-    """NMF with codes that vary little inside a class and, if asked for, much between classes (Fisher's criterion).
+    """Discriminant NMF (DNMF): NMF with Fisher's criterion on the codes of labelled samples.
 
-    ``||X - H Z||^2 + sum_a ||z_a||^2 (within S_w(h_a) - between S_b(h_a))``, everything non-negative, where S_w and S_b
-    are the scatter of the labelled samples around the means of their classes, and of these means around the mean of
-    all. The factors ||z_a||^2 and ``between < 1`` keep the objective bounded: as published it falls without end.
+    Minimises over H >= 0 (n_samples, k), the codes, and Z >= 0 (k, n_features), the components (scikit-learn calls them
+    W and H)::
+
+        1/2 ||X - H Z||^2 + 1/2 sum_a ||z_a||^2 (within S_w(h_a) - between S_b(h_a))                                (1)
+
+    with h_a column a of H and z_a row a of Z. Over the labelled samples,
+    ``S_w(h) = sum_c sum_{i in c} (h_i - mean_c)^2`` is the scatter inside classes and
+    ``S_b(h) = sum_c n_c (mean_c - mean)^2`` the scatter between them. (1) is bounded below because of the factors
+    ``||z_a||^2`` and of ``between < 1``; as published in [1]_ the objective is not (docs/methods.md 4.11). Without
+    labels the model is NMF.
 
     Parameters
     ----------
     n_components : int, default=10
-        Number of components.
+        Number of components k.
     within : float, default=1.0
         Weight of the scatter inside classes.
     between : float in [0, 1), default=0.0
-        Weight of the scatter between classes. With 0 this is GNMF on the graph of labels, each class weighing the same.
+        Weight of the scatter between classes. With 0 the model is GNMF on the graph of labels with weights 1 / n_c
+        inside class c, and ``alpha=within``.
     scale : {"invariant", "none"}, default="invariant"
-        "none" leaves out the factors ||z_a||^2: the penalty can then be dodged by small codes and large components,
-        and what it does depends on when the fit stops. It needs ``between=0``.
-    solver, init, max_iter, tol, eta, n_clusters, callback, random_state, verbose
-        As for :class:`NMF`.
+        Whether the penalty has the factors ``||z_a||^2``. "none" leaves them out, as published: smaller codes with
+        larger components then decrease the penalty at no cost, the objective has no minimiser, and the result depends
+        on the number of iterations. It needs ``between=0``.
+    solver : {"auto", "hals", "mu", "apg"}, default="auto"
+        Update of the non-negative factors: HALS, that is coordinate descent over columns; multiplicative updates; or
+        the accelerated projected gradient of NeNMF. "auto" is "hals", but "mu" for ``rule="published"``, which excludes
+        "hals" and "apg".
+    init : {"auto", "random", "kmeans", "nndsvd", "nndsvda", "nndsvdar"}, (H, Z) or estimator, default="auto"
+        Initial factors: the name of an initialiser; arrays of shapes (n_samples, n_components) and (n_components,
+        n_features), where Z may be None and is then fitted to H; or a fitted estimator with ``components_``, whose
+        codes of X are the initial H. "auto" is "nndsvda", or "nndsvd" for ``rule="published"``. A fitted estimator
+        loses what it learned when it is cloned, as in a grid search; :class:`sklearn.frozen.FrozenEstimator` around it
+        prevents that.
+    max_iter : int, default=500
+        Maximum number of iterations. One iteration updates every factor once.
+    tol : float, default=1e-5
+        The fit has converged when two consecutive iterations each decrease the objective by at most ``tol`` times its
+        value and the KKT residual is at most ``sqrt(tol)``. With 0 all ``max_iter`` iterations are made.
+    eta : float in (0, 1] or None, default=None
+        Exponent of the multiplicative update; None means 1. Other than None it needs ``solver="mu"`` or
+        ``rule="published"``.
     rule : {"fast", "published"}, default="fast"
-        "published" runs what Trigeorgis et al. compared with under the name DNMF: multiplicative updates from
-        ``init="nndsvd"``, the scatter inside classes alone (they took ``within=10``), ``scale="none"``.
+        "published" makes the updates that the authors of [2]_ compared with under the name DNMF: multiplicative,
+        without extrapolation, the scatter inside classes alone (they took ``within=10``), ``scale="none"``. It needs
+        ``between=0``.
+    n_clusters : int or None, default=None
+        Number of clusters of `predict` and `fit_predict`; None means ``n_components``.
+    callback : callable or None, default=None
+        Called after every iteration as ``callback(iteration, objective, seconds)``; the fit stops when it returns True.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the random initialisers and of k-means.
+    verbose : int, default=0
+        1 shows a progress line.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The parts, of unit length.
+        Z, with rows of unit Euclidean norm.
     layers_ : list of Layer
-        One layer; ``representation`` holds the codes of the fit, which know the labels.
-    reconstruction_err_, objective_history_, n_iter_, converged_
-        As for :class:`NMF`; the objective includes the penalty and with ``between > 0`` may be negative.
+        One layer. Its ``weights`` and ``components`` are ``components_``; its ``representation`` is H of shape
+        (n_samples, n_components), the codes of the fit, which depend on the penalty; `transform` gives codes that do
+        not.
+    clusters_ : Clusters
+        k-means of the codes, whitened and with rows of unit norm, fitted when `predict`, `fit_predict` or `cluster`
+        first needs it.
+    reconstruction_err_ : float
+        ``||X - H Z||``, the Frobenius norm of the residual.
+    objective_history_ : ndarray of shape (n_accepted,)
+        The objective (1) after each accepted iteration. With ``between > 0`` it may be negative. With ``scale="none"``
+        or ``rule="published"`` it belongs to the factors before the rows of Z are normalised.
+    n_iter_ : int
+        Number of iterations made.
+    converged_ : bool
+        Whether the fit met ``tol`` within ``max_iter`` iterations.
+    n_features_in_ : int
+        Number of features of X in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X in `fit` had column names that are all strings.
 
     See Also
     --------
     GNMF : Codes that are smooth over any graph.
     ClassDrivenNMF : Components belong to classes.
+    ConstrainedNMF : Samples of one class have equal codes.
+
+    Notes
+    -----
+    **Algorithm.** Let P replace the codes of a labelled sample by the mean of its class, M by the mean of all labelled
+    samples, L = within (I - P) - between (P - M) on the labelled samples and 0 elsewhere, L <= diag(c), B = X Z^T, G =
+    Z Z^T, ``s_a = ||z_a||^2`` and q_a = h_a^T L h_a. One iteration is HALS on a majoriser of (1)::
+
+        h_a <- max(0, h_a - (H g_a - b_a + s_a L h_a) / (G_aa + s_a c)),   a = 1..k                                 (2)
+        z_a <- max(0, z_a - (G'_a Z - h_a^T X) / G'_aa),   G' = H^T H + diag(q)                                     (3)
+
+    Neither increases (1). Both steps are followed by an extrapolation ``F + beta (F - F_old)`` with an adaptive beta,
+    after [3]_; an iteration that increases the objective is rejected and beta is decreased. ``solver="mu"`` and
+    ``solver="apg"`` replace HALS by the multiplicative update, or by an accelerated projected gradient, for the same
+    objective. ``rule="published"``, from the code of the authors of [2]_, the terms with ``within`` on labelled samples
+    only::
+
+        H <- H * (X Z^T + within P H) / (H Z Z^T + within H),   Z <- Z * (H^T X) / (H^T H Z)                        (4)
+
+    The rules of [1]_ itself are not implemented: its objective has no minimum. `transform` does not use labels.
 
     References
     ----------
-    S. Zafeiriou, A. Tefas, I. Buciu and I. Pitas, Exploiting discriminant information in nonnegative matrix
-    factorization with application to frontal face verification, IEEE Transactions on Neural Networks 17, 2006.
-    G. Trigeorgis, K. Bousmalis, S. Zafeiriou and B. Schuller, A deep matrix factorization method for learning attribute
-    representations, IEEE TPAMI 39, 2017.
+    .. [1] S. Zafeiriou, A. Tefas, I. Buciu and I. Pitas, Exploiting discriminant information in nonnegative matrix
+       factorization with application to frontal face verification, IEEE Transactions on Neural Networks 17, 2006.
+       doi:10.1109/TNN.2006.873291.
+    .. [2] G. Trigeorgis, K. Bousmalis, S. Zafeiriou and B. Schuller, A deep matrix factorization method for learning
+       attribute representations, IEEE TPAMI 39, 2017. doi:10.1109/TPAMI.2016.2554555, arXiv:1509.03248.
+    .. [3] A. Ang and N. Gillis, Accelerating nonnegative matrix factorization algorithms using extrapolation, Neural
+       Computation 31, 2019. arXiv:1805.06604.
 
     Examples
     --------
@@ -97,29 +172,41 @@ class DiscriminantNMF(NonNegativeData, Penalized):
         random_state=None,
         verbose=0,
     ):
-        self._store(locals())
+        self.n_components = n_components
+        self.within = within
+        self.between = between
+        self.scale = scale
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.eta = eta
+        self.rule = rule
+        self.n_clusters = n_clusters
+        self.callback = callback
+        self.random_state = random_state
+        self.verbose = verbose
 
-    def _auto_init(self, data: Matrix, penalty: Penalty | None) -> str:
-        return "nndsvd" if self.rule == "published" else super()._auto_init(data, penalty)
+    _published = Published(init="nndsvd")
 
-    def _penalty(self, X, data: Matrix, y, groups) -> Smooth | None:
+    def _problem(self, X, y, groups) -> Factorization:
         if self.between > 0 and not self._invariant:
             raise ValueError(
                 f'between={self.between} has no minimum with scale="none" or rule="published": larger codes and '
                 'smaller components lower the objective without end. Use scale="invariant", or between=0.'
             )
-        attribute = read_attribute(y, data.shape[0])
+        data, attribute = wrap(X), read_attribute(y, X.shape[0])
         repels = self.between > 0 and len(attribute.classes) > 1
         if not repels and (self.within == 0 or attribute.class_sizes.max(initial=0) < 2):
-            return None
+            return self._factorization(data, [])
         operator = Scatter(attribute, self.within, self.between, self_loops=self.rule == "published")
-        return Smooth(operator, self._weight(1.0, data), self._invariant)
+        return self._factorization(data, [smooth_codes(operator, self._weight(1.0, data), invariant=self._invariant)])
 
 
 class Scatter:
     """``within (I - P) - between (P - M)`` over the labelled samples: P takes the mean of a class, M that of all.
 
-    An operator as `penalties.Smooth` takes it; with ``between > 0`` it is indefinite.
+    A `SymmetricOperator`; with ``between > 0`` it is indefinite.
 
     Parameters
     ----------
@@ -128,42 +215,39 @@ class Scatter:
     within, between : float
         The weights.
     self_loops : bool, default=False
-        Whether a sample pulls at itself, as in the published rule: it slows multiplicative updates, nothing else.
+        Whether a sample is linked to itself, as in the published rule: it slows multiplicative updates, nothing else.
     """
 
     def __init__(self, attribute: Attribute, within: float, between: float, self_loops: bool = False):
         self.within, self.between = within, between
         self.codes, self.known, self.sizes = attribute.codes, attribute.known, attribute.class_sizes
         self.classes, self.self_loops = ClassOperator(attribute, normalize="class"), self_loops
-        # Neither part of the second operator rises above zero.
-        self.stiffness = within * self.classes.stiffness
+        # The second operator, with its minus sign, is negative semi-definite.
+        self.row_curvature = within * self.classes.row_curvature
 
-    def parts(self, H: np.ndarray) -> tuple[Rows, Rows, Rows]:
-        """As those of `graphs.GraphOperator`."""
-        pushed, pulled, left = self._within(H)
+    def rows(self, H: np.ndarray) -> LaplacianRows:
+        """Return ``L H``, split, as functions of a slice of rows."""
+        plus, minus, remainder = self._within(H)
         if not self.between:
-            return pushed, pulled, left
+            return LaplacianRows(plus, minus, remainder)
         means, mean = self._means(H)
-        repelled = (self.between * means).astype(H.dtype)
-        held = (self.between * mean).astype(H.dtype)
-        return (
-            lambda b: pushed(b) + held * self.known[b, None],
-            lambda b: pulled(b) + repelled[self.codes[b]],
-            lambda b: left(b) + repelled[self.codes[b]] - held * self.known[b, None],
+        class_means, overall = (self.between * means).astype(H.dtype), (self.between * mean).astype(H.dtype)
+        return LaplacianRows(
+            lambda b: plus(b) + overall * self.known[b, None],
+            lambda b: minus(b) + class_means[self.codes[b]],
+            lambda b: remainder(b) + class_means[self.codes[b]] - overall * self.known[b, None],
         )
 
-    def _within(self, H: np.ndarray) -> tuple[Rows, Rows, Rows]:
-        up, down, lean = self.classes.parts(H)
+    def _within(self, H: np.ndarray) -> LaplacianRows:
+        plus, minus, remainder = self.classes.rows(H)
         within, own = H.dtype.type(self.within), self.classes.self_loops.astype(H.dtype)[:, None]
         if self.self_loops:
-            return (
-                lambda b: within * (up(b) + own[b] * H[b]),
-                lambda b: within * (down(b) + own[b] * H[b]),
-                lambda b: within * lean(b),
+            return LaplacianRows(
+                lambda b: within * (plus(b) + own[b] * H[b]),
+                lambda b: within * (minus(b) + own[b] * H[b]),
+                lambda b: within * remainder(b),
             )
-        if within == 1:  # the default costs nothing
-            return up, down, lean
-        return lambda b: within * up(b), lambda b: within * down(b), lambda b: within * lean(b)
+        return LaplacianRows(lambda b: within * plus(b), lambda b: within * minus(b), lambda b: within * remainder(b))
 
     def quad_columns(self, H: np.ndarray) -> np.ndarray:
         """``within S_w(h) - between S_b(h)`` of every column h."""

@@ -2,71 +2,163 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._base.factorizer import NonNegativeData
+from .._base.factorizer import Factorization, NonNegativeData
 from .._base.penalized import Penalized
-from .._engine import updates
-from .._engine.constraints import Free, NonNegative
-from .._engine.data.matrix import Matrix
-from .._engine.penalties import Entropic, Penalty, Smooth
-from .._engine.problem import Problem
+from .._base.rules import Published, Rule
+from .._engine.constraints import Constraint, Free, NonNegative
+from .._engine.data.matrix import collect, wrap
+from .._engine.objective import Objective
+from .._engine.problem import Factors
+from .._engine.terms import Constant, Majoriser, SplitRows, Term
+from .._engine.updates import Update, hals_or_exact
+from .._utils import threads
 from .._utils.labels import read_alphas, read_labels
 from ..graphs import KNN, Graph, GraphOperator, LabelledKNN, Labels, as_graph
-from ..graphs.operators import SumOperator
 
 _GRAPH = [StrOptions({"knn", "labels", "chain"}), Graph, "sparse matrix", np.ndarray]
 _ALPHA = Interval(Real, 0, None, closed="left")
 
 
 class GNMF(NonNegativeData, Penalized):
-    """NMF with codes that are smooth over a graph of the samples; with labels, semi-supervised GNMF.
+    """Graph-regularised NMF (GNMF): codes that are smooth over a graph; with labels, semi-supervised GNMF.
 
-    ``||X - H Z||^2 + alpha sum_a ||z_a||^2 h_a^T L h_a``, everything non-negative: samples that the graph links get
-    similar codes. The factors ||z_a||^2 keep the penalty from being dodged by small codes and large components.
+    Minimises over H >= 0 (n_samples, k), the codes, and Z >= 0 (k, n_features), the components (scikit-learn calls them
+    W and H)::
+
+        1/2 ||X - H Z||^2 + alpha/2 sum_a ||z_a||^2 h_a^T L h_a                                                     (1)
+
+    with h_a column a of H, z_a row a of Z, and ``L = diag(W 1) - W`` the Laplacian of a graph with weights W, so that
+    ``h^T L h = 1/2 sum_ij W_ij (h_i - h_j)^2``. With ``scale="none"`` the factors ``||z_a||^2`` are left out: (1) is
+    then half the objective O_1 of [1]_, and has no minimiser (docs/methods.md 1.5). With ``loss="kl"`` it is::
+
+        D(X || H Z) + w/2 sum_a h_a^T L h_a,   rows of Z with sum one,   w = alpha n_samples / sum(X)               (2)
+
+    or, with ``scale="none"``, with w = alpha and rows of Z of any sum.
 
     Parameters
     ----------
     n_components : int, default=10
-        Number of components.
+        Number of components k.
     loss : {"frobenius", "kl"}, default="frobenius"
-        Squared error, or generalised Kullback-Leibler divergence.
+        Half the squared error, or the generalised Kullback-Leibler divergence (counts, spectra, text).
     graph : {"knn", "labels", "chain"}, Graph, sparse matrix or ndarray, default="knn"
-        Which samples to link. A matrix is symmetric and non-negative; a sum such as
-        ``laminar.graphs.KNN(5) + 0.5 * laminar.graphs.Chain()`` is welcome.
+        The graph W: "knn" links each sample to its ``n_neighbors`` nearest ones (weight 1, either direction); "labels"
+        links samples that share a known label of y; "chain" links consecutive samples of a sequence; a matrix holds the
+        weights, symmetric and non-negative. Graphs can be summed:
+        ``laminar.graphs.KNN(5) + 0.5 * laminar.graphs.Chain()``.
     n_neighbors : int, default=5
-        Of the graph "knn". Where ``y`` knows the classes of both samples they decide instead.
+        Neighbours of each sample in the graph "knn". With y (semi-supervised GNMF) two samples of known class are
+        linked if and only if the classes are equal.
     alpha : float, default=0.1
-        Weight of the penalty; 0 is NMF.
+        Weight of the penalty; with 0 the model is NMF.
     scale : {"invariant", "none"}, default="invariant"
-        "none" is the published penalty, without the factors ||z_a||^2: it has no minimum, and what it does depends on
-        when the fit stops.
-    solver, init, max_iter, tol, eta, n_clusters, callback, random_state, verbose
-        As for :class:`NMF`.
+        Whether the penalty has the factors ``||z_a||^2``. "none" leaves them out, as published: smaller codes with
+        larger components then decrease the penalty at no cost, the objective has no minimiser, and the result depends
+        on the number of iterations.
+    solver : {"auto", "hals", "mu", "apg"}, default="auto"
+        Update of the non-negative factors: HALS, that is coordinate descent over columns; multiplicative updates; or
+        the accelerated projected gradient of NeNMF. "auto" is "hals", but "mu" for ``loss="kl"`` and for
+        ``rule="published"``, which exclude "hals" and "apg".
+    init : {"auto", "random", "kmeans", "nndsvd", "nndsvda", "nndsvdar"}, (H, Z) or estimator, default="auto"
+        Initial factors: the name of an initialiser; arrays of shapes (n_samples, n_components) and (n_components,
+        n_features), where Z may be None and is then fitted to H; or a fitted estimator with ``components_``, whose
+        codes of X are the initial H. "auto" is "nndsvda". A fitted estimator loses what it learned when it is cloned,
+        as in a grid search; :class:`sklearn.frozen.FrozenEstimator` around it prevents that.
+    max_iter : int, default=500
+        Maximum number of iterations. One iteration updates every factor once.
+    tol : float, default=1e-5
+        The fit has converged when two consecutive iterations each decrease the objective by at most ``tol`` times its
+        value and the KKT residual is at most ``sqrt(tol)``. With 0 all ``max_iter`` iterations are made.
+    eta : float in (0, 1] or None, default=None
+        Exponent of the multiplicative update; None means 1. Other than None it needs ``solver="mu"``, ``loss="kl"`` or
+        ``rule="published"``.
     rule : {"fast", "published"}, default="fast"
-        "published" runs the iterations of Cai et al. to the letter, with ``scale="none"``.
+        "published" makes the multiplicative updates of [1]_, without extrapolation, on the penalty with
+        ``scale="none"``, from components of unit norm.
+    n_clusters : int or None, default=None
+        Number of clusters of `predict` and `fit_predict`; None means ``n_components``.
+    callback : callable or None, default=None
+        Called after every iteration as ``callback(iteration, objective, seconds)``; the fit stops when it returns True.
+        With ``loss="kl"`` the objective is the last one that was evaluated.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the random initialisers and of k-means.
+    verbose : int, default=0
+        1 shows a progress line.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The parts, of unit length (unit sum for the KL loss).
+        Z, with rows of unit Euclidean norm, or unit sum with ``loss="kl"``.
     layers_ : list of Layer
-        One layer; ``representation`` holds the codes of the fit, which know the graph.
-    reconstruction_err_, objective_history_, n_iter_, converged_
-        As for :class:`NMF`; the objective includes the penalty.
+        One layer. Its ``weights`` and ``components`` are ``components_``; its ``representation`` is H of shape
+        (n_samples, n_components), the codes of the fit, which depend on the penalty; `transform` gives codes that do
+        not.
+    clusters_ : Clusters
+        k-means of the codes, whitened and with rows of unit norm, fitted when `predict`, `fit_predict` or `cluster`
+        first needs it.
+    reconstruction_err_ : float
+        ``||X - H Z||``, the Frobenius norm of the residual; with ``loss="kl"`` the divergence.
+    objective_history_ : ndarray of shape (n_evaluations,)
+        The objective (1), or (2), after each accepted iteration; with ``loss="kl"``, where evaluating it costs as much
+        as an iteration, after the first, every tenth and the last. With ``scale="none"`` or ``rule="published"`` it
+        belongs to the factors before the rows of Z are normalised.
+    n_iter_ : int
+        Number of iterations made.
+    converged_ : bool
+        Whether the fit met ``tol`` within ``max_iter`` iterations.
+    n_features_in_ : int
+        Number of features of X in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X in `fit` had column names that are all strings.
 
     See Also
     --------
-    WSF : The same for data of any sign.
+    WSF : Data and components of any sign.
+    SlowFeatureNMF : The graph is time.
+    laminar.graphs : Graphs to choose from.
+
+    Notes
+    -----
+    **Algorithm.** With B = X Z^T, G = Z Z^T, ``s_a = ||z_a||^2``, d = W 1, q_a = h_a^T L h_a and c with L <= diag(c),
+    in general 2 d, one iteration is HALS on a majoriser of (1)::
+
+        h_a <- max(0, h_a - (H g_a - b_a + alpha s_a L h_a) / (G_aa + alpha s_a c)),   a = 1..k                     (3)
+        z_a <- max(0, z_a - (G'_a Z - h_a^T X) / G'_aa),   G' = H^T H + alpha diag(q)                               (4)
+
+    Both steps are followed by an extrapolation ``F + beta (F - F_old)`` with an adaptive beta, after [2]_; an iteration
+    that increases the objective is rejected and beta is decreased. ``solver="mu"`` and ``solver="apg"`` replace HALS by
+    the multiplicative update, or by an accelerated projected gradient, for the same objective. With ``loss="kl"``, R =
+    X / (H Z), r = H * (R Z^T), u = w c and b = 1 - u * H + w L H::
+
+        H <- 2 r / (b + sqrt(b^2 + 4 u r)),   Z <- Z * (H^T R), its rows divided by their sums                      (5)
+
+    which is the minimiser of a majoriser of (2) (docs/methods.md 4.8). ``rule="published"`` are the multiplicative
+    rules of [1]_ for its objective O_1::
+
+        H <- H * (X Z^T + alpha W H) / (H Z Z^T + alpha d * H),   Z <- Z * (H^T X) / (H^T H Z)                      (6)
+
+    and with ``loss="kl"`` those for its objective O_2, which is ``D(X || H Z) + alpha sum_a h_a^T L log h_a``: Z as in
+    NMF, and every column of H by the linear system::
+
+        h_a <- (s_a I + alpha L)^-1 (h_a * (R Z^T)_a),   s_a = sum_j z_aj                                           (7)
+
+    (3), (4), (5) and (6) do not increase the objective; (7) may, by little.
+
+    New samples have no place in the graph: `transform` minimises the fit alone.
 
     References
     ----------
-    D. Cai, X. He, J. Han and T. Huang, Graph regularized nonnegative matrix factorization for data representation,
-    IEEE TPAMI 33, 2011.
+    .. [1] D. Cai, X. He, J. Han and T. Huang, Graph regularized nonnegative matrix factorization for data
+       representation, IEEE TPAMI 33, 2011. doi:10.1109/TPAMI.2010.231.
+    .. [2] A. Ang and N. Gillis, Accelerating nonnegative matrix factorization algorithms using extrapolation, Neural
+       Computation 31, 2019. arXiv:1805.06604.
 
     Examples
     --------
@@ -85,7 +177,7 @@ class GNMF(NonNegativeData, Penalized):
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "alpha": [_ALPHA],
     }
-    _published_unit = True
+    _published = Published(unit_components=True)
 
     def __init__(
         self,
@@ -107,68 +199,227 @@ class GNMF(NonNegativeData, Penalized):
         random_state=None,
         verbose=0,
     ):
-        self._store(locals())
+        self.n_components = n_components
+        self.loss = loss
+        self.graph = graph
+        self.n_neighbors = n_neighbors
+        self.alpha = alpha
+        self.scale = scale
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.eta = eta
+        self.rule = rule
+        self.n_clusters = n_clusters
+        self.callback = callback
+        self.random_state = random_state
+        self.verbose = verbose
 
-    def _penalty(self, X, data: Matrix, y, groups) -> Smooth | Entropic | None:
+    def _problem(self, X, y, groups) -> Factorization:
+        data, operator = wrap(X), self._operator(X, y, groups)
+        if operator is None:
+            return self._factorization(data, [])
+        if self.rule == "published" and self.loss == "kl" and operator.degree.any():
+            return self._factorization(data, [EntropicPenalty(operator, self._weight(self.alpha, data)).addend])
+        return self._factorization(data, self._smooth(operator, self.alpha, data))
+
+    def _operator(self, X, y, groups) -> GraphOperator | None:
+        """Return the graph of the samples; None with alpha = 0."""
         if self.alpha == 0:
             return None
-        graph = as_graph(self.graph)
         if isinstance(self.graph, str) and self.graph == "knn":
-            graph = (KNN if y is None else LabelledKNN)(self.n_neighbors)
-        operator = graph.build(X, y, groups)
-        if self.rule == "published" and self.loss == "kl" and operator.degree.any():
-            return Entropic(operator, self._weight(self.alpha, data))
-        return self._smooth(operator, self.alpha, data)
+            return (KNN if y is None else LabelledKNN)(self.n_neighbors).build(X, y, groups)
+        return as_graph(self.graph).build(X, y, groups)
 
-    def _updates(self, problem: Problem) -> dict[str, updates.Update]:
-        rules = super()._updates(problem)
-        if isinstance(problem.penalty, Entropic):
-            rules["H"] = partial(updates.diffuse, penalty=problem.penalty)
-        return rules
+    def _updates(self, problem: Factorization) -> dict[str, Update]:
+        updates = super()._updates(problem)
+        if self.rule == "published" and self.loss == "kl" and problem.penalised:
+            updates["H"] = diffusion
+        return updates
+
+
+@dataclass(frozen=True)
+class EntropicPenalty:
+    """``weight sum_a h_a^T L log h_a``, the penalty of Cai et al. with a divergence; `diffusion` is their update.
+
+    Their update is stationary where ``weight (d - (W H) / H)`` balances the gradient of the divergence, which is not
+    quite the gradient of the value: `majoriser` has that slope and is no bound.
+    """
+
+    operator: GraphOperator
+    weight: float
+
+    exact = False
+
+    def addend(self, name: str, F: Factors) -> Term:
+        """Return the penalty as a function of a factor."""
+        return self if name == "H" else Constant(self.value(F["H"]))
+
+    def value(self, H: np.ndarray) -> float:
+        """Return the penalty at H."""
+        logs = np.log(np.maximum(H, np.finfo(H.dtype).tiny), dtype=np.float64)
+        return self.weight * float(np.vdot(logs, self.operator.laplacian(H.astype(np.float64))))
+
+    def majoriser(self, H: np.ndarray) -> Majoriser:
+        """Return the slope in which the update is stationary."""
+        split = self.split_gradient(H)
+
+        def B(b: slice) -> np.ndarray:
+            plus, minus = split(b)
+            return minus - plus
+
+        return Majoriser(B)
+
+    def split_gradient(self, H: np.ndarray) -> SplitRows:
+        """``weight d`` and ``weight (W H) / H``."""
+        neighbours, tiny = self.operator.rows(H).minus, np.finfo(H.dtype).tiny
+        degree, weight = self.operator.degree.astype(H.dtype), H.dtype.type(self.weight)
+        return lambda b: (weight * degree[b, None], weight * (neighbours(b) / np.maximum(H[b], tiny)))
+
+
+def diffusion(H: np.ndarray, objective: Objective, constraint: Constraint) -> np.ndarray:
+    """Cai et al.'s update for a divergence over a graph: Lee and Seung's, diffused over the edges.
+
+    Column a solves ``(s_a I + weight L) h = h_a * ratio_a`` by conjugate gradients, the solution is non-negative; no
+    n x n matrix is formed.
+    """
+    fit, penalty = objective.terms
+    operator, weight, sums = penalty.operator, penalty.weight, fit.sums.astype(np.float64)
+    split = fit.split_gradient(H)
+    (blocks,) = fit.groups
+    mass = collect(lambda b: H[b] * split(b)[1], blocks, H.shape, np.float64)
+
+    def component(a: int) -> np.ndarray:
+        diagonal = np.maximum(sums[a] + weight * operator.degree, np.finfo(np.float64).tiny)
+        system = LinearOperator(2 * diagonal.shape, lambda h: sums[a] * h + weight * operator.laplacian(h))
+        scaled = LinearOperator(2 * diagonal.shape, lambda h: h / diagonal)
+        return cg(system, mass[:, a], H[:, a].astype(np.float64), rtol=1e-12, maxiter=1000, M=scaled)[0]
+
+    codes = threads.each(component, range(H.shape[1]))
+    return np.maximum(np.stack(codes, axis=1), 0).astype(H.dtype)
 
 
 class WSF(Penalized):
-    """Weakly supervised Semi-NMF: samples that share a label get similar codes.
+    """Weakly supervised Semi-NMF (WSF; with several attributes WSF-MA): codes smooth over label graphs.
 
-    ``||X - H Z||^2 + sum_j alpha_j sum_a ||z_a||^2 h_a^T L_j h_a``, H non-negative, Z of any sign, one graph of labels
-    for each attribute j (with several attributes this is WSF-MA). A sample with no known label is free.
+    Minimises over H >= 0 (n_samples, k), the codes, and Z (k, n_features) of any sign, the components (scikit-learn
+    calls them W and H)::
+
+        1/2 ||X - H Z||^2 + 1/2 sum_j alpha_j sum_a ||z_a||^2 h_a^T L_j h_a                                         (1)
+
+    with h_a column a of H, z_a row a of Z, and L_j the Laplacian of the graph of attribute j, which links samples that
+    share a known label ([1]_, eq. 16). With ``scale="none"`` the factors ``||z_a||^2`` are left out: (1) is then half
+    of eq. 20 of [1]_, or of eq. 22 for several attributes, and has no minimiser (docs/methods.md 1.5). Samples without
+    a known label are not in the penalty; without labels the model is Semi-NMF.
 
     Parameters
     ----------
     n_components : int, default=10
-        Number of components.
+        Number of components k.
     alpha : float or sequence of float, default=1.0
         Weight of the penalty, one for all attributes or one for each.
     weight : {"binary", "rbf", "dot"}, default="binary"
-        How strongly two samples of a class are linked: equally, by their distance, or by their inner product.
+        Weight of the link between two samples of a class: 1; ``exp(-||x_i - x_j||^2 / (2 b^2))`` with b the median
+        distance inside classes; or the inner product of the samples, which must not be negative ([1]_, eq. 16, 17 and
+        18).
     graph : {"labels", "knn", "chain"}, Graph, sparse matrix or ndarray, default="labels"
-        Which samples to link, if not those that share a label. A slow-feature Semi-NMF with labels is
-        ``WSF(graph=Labels() + 0.5 * Chain())``.
+        Graph of the samples, if not those of the labels: "knn" links each sample to its five nearest ones; "chain"
+        links consecutive samples of a sequence; a matrix holds the weights, symmetric and non-negative. Graphs can be
+        summed: ``WSF(graph=Labels() + 0.5 * Chain())`` with those of `laminar.graphs`. ``alpha`` is then one number.
     scale : {"invariant", "none"}, default="invariant"
-        "none" is the published penalty, without the factors ||z_a||^2: it has no minimum, and what it does depends on
-        when the fit stops.
-    solver, init, max_iter, tol, eta, n_clusters, callback, random_state, verbose
-        As for :class:`SemiNMF`.
+        Whether the penalty has the factors ``||z_a||^2``. "none" leaves them out, as published: smaller codes with
+        larger components then decrease the penalty at no cost, the objective has no minimiser, and the result depends
+        on the number of iterations.
+    solver : {"auto", "hals", "mu", "apg"}, default="auto"
+        Update of H: HALS, that is coordinate descent over columns; multiplicative updates; or the accelerated projected
+        gradient of NeNMF. "auto" is "hals", but "mu" for ``rule="published"``, which excludes "hals" and "apg". Z is
+        the least-squares solution in every case.
+    init : str, (H, Z) or estimator, default="auto"
+        Initial factors: "random", "kmeans", "svd", "lp", "nndsvd", "nndsvda" or "nndsvdar"; arrays of shapes
+        (n_samples, n_components) and (n_components, n_features), where Z may be None and is then fitted to H; or a
+        fitted estimator with ``components_``, whose codes of X are the initial H. "auto" is "lp", or "svd" where there
+        is a penalty and X has negative entries, or "random" for ``rule="published"``. A fitted estimator loses what it
+        learned when it is cloned, as in a grid search; :class:`sklearn.frozen.FrozenEstimator` around it prevents that.
+    max_iter : int, default=500
+        Maximum number of iterations. One iteration updates every factor once. With the squared error, no penalty and
+        many more samples than components, a fit begins with a few iterations on a subsample, which do not count.
+    tol : float, default=1e-5
+        The fit has converged when two consecutive iterations each decrease the objective by at most ``tol`` times its
+        value and the KKT residual is at most ``sqrt(tol)``. With 0 all ``max_iter`` iterations are made.
+    eta : float in (0, 1] or None, default=None
+        Exponent of the multiplicative update; None means 1, or 1/2 for ``rule="published"``. Other than None it needs
+        ``solver="mu"`` or ``rule="published"``.
     rule : {"fast", "published"}, default="fast"
-        "published" runs the iterations of Trigeorgis et al. to the letter, with ``scale="none"``.
+        "published" makes the updates of [1]_, without extrapolation, on the penalty with ``scale="none"``.
+    n_clusters : int or None, default=None
+        Number of clusters of `predict` and `fit_predict`; None means ``n_components``.
+    callback : callable or None, default=None
+        Called after every iteration as ``callback(iteration, objective, seconds)``; the fit stops when it returns True.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the random initialisers and of k-means.
+    verbose : int, default=0
+        1 shows a progress line.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The basis, of unit length.
+        Z, with rows of unit Euclidean norm.
     layers_ : list of Layer
-        One layer; ``representation`` holds the codes of the fit, which know the labels.
-    reconstruction_err_, objective_history_, n_iter_, converged_
-        As for :class:`SemiNMF`; the objective includes the penalty.
+        One layer. Its ``weights`` and ``components`` are ``components_``; its ``representation`` is H of shape
+        (n_samples, n_components), the codes of the fit, which depend on the penalty; `transform` gives codes that do
+        not.
+    clusters_ : Clusters
+        k-means of the codes, whitened and with rows of unit norm, fitted when `predict`, `fit_predict` or `cluster`
+        first needs it.
+    reconstruction_err_ : float
+        ``||X - H Z||``, the Frobenius norm of the residual.
+    objective_history_ : ndarray of shape (n_accepted,)
+        The objective (1) after each accepted iteration. With ``scale="none"`` or ``rule="published"`` it belongs to the
+        factors before the rows of Z are normalised.
+    n_iter_ : int
+        Number of iterations made.
+    converged_ : bool
+        Whether the fit met ``tol`` within ``max_iter`` iterations.
+    n_features_in_ : int
+        Number of features of X in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X in `fit` had column names that are all strings.
 
     See Also
     --------
+    SemiNMF : The model without labels.
     GNMF : Non-negative data and components.
+    DeepWSF : Several layers, each with its attribute.
+    AttributeLayers : One layer for each attribute.
+
+    Notes
+    -----
+    **Algorithm.** With B = X Z^T, G = Z Z^T, ``s_a = ||z_a||^2``, W = sum_j alpha_j W_j, d = W 1, L = diag(d) - W, q_a
+    = h_a^T L h_a and c with L <= diag(c), in general 2 d, one iteration is::
+
+        h_a <- max(0, h_a - (H g_a - b_a + s_a L h_a) / (G_aa + s_a c)),   a = 1..k                                 (2)
+        Z   <- (H^T H + diag(q))^-1 H^T X                                                                           (3)
+
+    (2) is HALS on a majoriser, (3) exact; neither increases (1). Both steps are followed by an extrapolation
+    ``F + beta (F - F_old)`` with an adaptive beta, after [2]_; an iteration that increases the objective is rejected
+    and beta is decreased. ``solver="mu"`` and ``solver="apg"`` replace HALS by the multiplicative update, or by an
+    accelerated projected gradient, for the same objective. ``rule="published"``: eq. 4 and 5 of [1]_ with the graph, Z
+    before H::
+
+        Z <- pinv(H) X,     H <- H * ((B^+ + H G^- + W H) / (B^- + H G^+ + d * H))^(1/2)                            (4)
+
+    with ``A^+ = max(A, 0)`` and ``A^- = max(-A, 0)``. The paper gives the rule for H with a graph in its supplement
+    only; (4) is the authors' code, and does not increase (1) with ``scale="none"``.
+
+    The label of a new sample is not known: `transform` minimises the fit alone.
 
     References
     ----------
-    G. Trigeorgis, K. Bousmalis, S. Zafeiriou and B. Schuller, A deep matrix factorization method for learning attribute
-    representations, IEEE TPAMI 39, 2017.
+    .. [1] G. Trigeorgis, K. Bousmalis, S. Zafeiriou and B. Schuller, A deep matrix factorization method for learning
+       attribute representations, IEEE TPAMI 39, 2017. doi:10.1109/TPAMI.2016.2554555, arXiv:1509.03248.
+    .. [2] A. Ang and N. Gillis, Accelerating nonnegative matrix factorization algorithms using extrapolation, Neural
+       Computation 31, 2019. arXiv:1805.06604.
 
     Examples
     --------
@@ -187,9 +438,9 @@ class WSF(Penalized):
         "weight": [StrOptions({"binary", "rbf", "dot"})],
         "graph": _GRAPH,
     }
-    _constraints: dict = {"H": NonNegative(), "Z": Free()}
-    _published_eta = 0.5
-    _published_components_first = True
+    _constraints = {"H": NonNegative(), "Z": Free()}
+    _fast = Rule(init="lp", solvers={"auto": hals_or_exact, "hals": hals_or_exact})
+    _published = Published(init="random", order=("Z", "H"), eta=0.5)
 
     def __init__(
         self,
@@ -210,23 +461,37 @@ class WSF(Penalized):
         random_state=None,
         verbose=0,
     ):
-        self._store(locals())
+        self.n_components = n_components
+        self.alpha = alpha
+        self.weight = weight
+        self.graph = graph
+        self.scale = scale
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.eta = eta
+        self.rule = rule
+        self.n_clusters = n_clusters
+        self.callback = callback
+        self.random_state = random_state
+        self.verbose = verbose
 
-    def _auto_init(self, data: Matrix, penalty: Penalty | None) -> str:
-        if self.rule == "published":
-            return "random"
-        # For data of mixed sign the optimum of the fit alone has components that all but cancel, and codes that differ
-        # in size and little else: from there no weight brings them to terms with the labels.
-        return "svd" if penalty is not None and not data.nonnegative else "lp"
+    def _problem(self, X, y, groups) -> Factorization:
+        data = wrap(X)
+        graphs = [(alpha, graph) for alpha, graph in self._graphs(X, y, groups) if graph.degree.any()]
+        return self._factorization(data, [term for alpha, graph in graphs for term in self._smooth(graph, alpha, data)])
 
-    def _penalty(self, X, data: Matrix, y, groups) -> Smooth | None:
-        graphs = [(alpha, graph) for alpha, graph in self._graphs(X, y, groups) if alpha > 0 and graph.degree.any()]
-        if len(graphs) > 1:
-            graphs = [(1.0, SumOperator(graphs))]
-        return self._smooth(graphs[0][1], graphs[0][0], data) if graphs else None
+    def _start(self, problem: Factorization, X) -> Factors:
+        # For data of mixed sign the optimum of the fit alone has components that almost cancel, and codes that differ
+        # in size and little else: from there no weight makes them agree with the labels.
+        mixed = problem.penalised and not problem.data.nonnegative
+        if mixed and isinstance(self.init, str) and self.init == "auto" and self._rule is self._fast:
+            return self._named_start("svd", problem)
+        return super()._start(problem, X)
 
     def _graphs(self, X, y, groups) -> list[tuple[float, GraphOperator]]:
-        """The graph of each attribute, or the one asked for, and its weight."""
+        """Return the graph of each attribute, or the given one, with its weight."""
         if not (isinstance(self.graph, str) and self.graph == "labels"):
             (alpha,) = read_alphas(self.alpha, 1)
             return [(alpha, as_graph(self.graph).build(X, y, groups))]

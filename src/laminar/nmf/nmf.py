@@ -8,64 +8,114 @@ from .._base.factorizer import Factorizer, NonNegativeData
 
 
 class NMF(NonNegativeData, Factorizer):
-    """Non-negative matrix factorisation, ``X ~ H Z`` with X, H and Z non-negative.
+    """Non-negative matrix factorisation (NMF), X ~ H Z with X, H and Z non-negative.
 
-    Every sample is a sum of parts, with no part ever taken away.
+    Minimises over H >= 0 (n_samples, k), the codes, and Z >= 0 (k, n_features), the components (scikit-learn calls them
+    W and H)::
+
+        1/2 ||X - H Z||^2,  or  D(X || Y) = sum_ij x_ij log(x_ij / y_ij) - x_ij + y_ij,  Y = H Z,  if loss is "kl"  (1)
 
     Parameters
     ----------
     n_components : int, default=10
-        Number of components.
+        Number of components k.
     loss : {"frobenius", "kl"}, default="frobenius"
-        Squared error, or generalised Kullback-Leibler divergence (counts, spectra, text).
+        Half the squared error, or the generalised Kullback-Leibler divergence (counts, spectra, text).
     solver : {"auto", "hals", "mu", "apg"}, default="auto"
-        Coordinate descent, multiplicative updates or accelerated gradient (NeNMF). "auto" is "hals" for the squared
-        error; the KL loss always uses "mu".
-    init : {"auto", "random", "kmeans", "nndsvd", "nndsvda", "nndsvdar"}, (H, Z), or fitted model, default="auto"
-        Where to start. Arrays have shapes (n_samples, n_components) and (n_components, n_features). Where models are
-        cloned, as in a grid search, wrap a fitted one in :class:`sklearn.frozen.FrozenEstimator`.
+        Update of the non-negative factors: HALS, that is coordinate descent over columns; multiplicative updates; or
+        the accelerated projected gradient of NeNMF. "auto" is "hals", but "mu" for ``loss="kl"`` and for
+        ``rule="published"``, which exclude "hals" and "apg".
+    init : {"auto", "random", "kmeans", "nndsvd", "nndsvda", "nndsvdar"}, (H, Z) or estimator, default="auto"
+        Initial factors: the name of an initialiser; arrays of shapes (n_samples, n_components) and (n_components,
+        n_features), where Z may be None and is then fitted to H; or a fitted estimator with ``components_``, whose
+        codes of X are the initial H. "auto" is "nndsvda". A fitted estimator loses what it learned when it is cloned,
+        as in a grid search; :class:`sklearn.frozen.FrozenEstimator` around it prevents that.
     max_iter : int, default=500
-        Largest number of sweeps. A few on a part of the samples, with which tall data begin, do not count.
+        Maximum number of iterations. One iteration updates every factor once. With the squared error, no penalty and
+        many more samples than components, a fit begins with a few iterations on a subsample, which do not count.
     tol : float, default=1e-5
-        Stop when a sweep lowers the objective by less than this part of it and the KKT residual is below its root.
-        0 runs all of ``max_iter``.
+        The fit has converged when two consecutive iterations each decrease the objective by at most ``tol`` times its
+        value and the KKT residual is at most ``sqrt(tol)``. With 0 all ``max_iter`` iterations are made.
     eta : float in (0, 1] or None, default=None
-        Exponent of the multiplicative rule; None means 1.
+        Exponent of the multiplicative update; None means 1. Other than None it needs ``solver="mu"``, ``loss="kl"`` or
+        ``rule="published"``.
     rule : {"fast", "published"}, default="fast"
-        "published" runs Lee and Seung's iterations to the letter.
+        "published" makes the multiplicative updates of [2]_, without extrapolation.
     n_clusters : int or None, default=None
-        For `predict`; None means ``n_components``.
+        Number of clusters of `predict` and `fit_predict`; None means ``n_components``.
     callback : callable or None, default=None
-        Called after every sweep with (iteration, objective, seconds), the objective as it was last computed; stops the
-        fit by returning True.
+        Called after every iteration as ``callback(iteration, objective, seconds)``; the fit stops when it returns True.
+        With ``loss="kl"`` the objective is the last one that was evaluated.
     random_state : int, RandomState instance or None, default=None
-        Seed of random starts and of k-means.
+        Seed of the random initialisers and of k-means.
     verbose : int, default=0
-        1 shows progress.
+        1 shows a progress line.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The parts, of unit length (unit sum for the KL loss).
+        Z, with rows of unit Euclidean norm, or unit sum with ``loss="kl"``.
     layers_ : list of Layer
-        One layer, with the codes of the training samples in ``representation``.
+        One layer. Its ``weights`` and ``components`` are ``components_``; its ``representation`` is H, the codes of the
+        training samples.
+    clusters_ : Clusters
+        k-means of the codes, whitened and with rows of unit norm, fitted when `predict`, `fit_predict` or `cluster`
+        first needs it.
     reconstruction_err_ : float
-        ``||X - H Z||``, or the divergence.
-    objective_history_ : ndarray
-        ``1/2 ||X - H Z||^2`` sweep by sweep, without those that were taken back; or the divergence, which costs as
-        much as a sweep, after the first and every tenth.
+        ``||X - H Z||``, the Frobenius norm of the residual; with ``loss="kl"`` the divergence.
+    objective_history_ : ndarray of shape (n_evaluations,)
+        The objective (1) after each accepted iteration; with ``loss="kl"``, where evaluating it costs as much as an
+        iteration, after the first, every tenth and the last.
     n_iter_ : int
-        Number of sweeps.
+        Number of iterations made.
     converged_ : bool
-        Whether the fit stopped by itself.
+        Whether the fit met ``tol`` within ``max_iter`` iterations.
+    n_features_in_ : int
+        Number of features of X in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X in `fit` had column names that are all strings.
 
     See Also
     --------
-    SemiNMF : The same for data and components of any sign.
+    SemiNMF : Data and components of any sign.
+    GNMF : NMF with codes that are smooth over a graph.
+    sklearn.decomposition.NMF : The same model with other penalties and losses.
+
+    Notes
+    -----
+    **Algorithm.** With B = X Z^T and G = Z Z^T, and b_a, g_a, h_a column a of B, G and H, one iteration is HALS [3]_::
+
+        h_a <- max(0, h_a - (H g_a - b_a) / G_aa),   a = 1..k                                                       (2)
+
+    one or several times, then the same for Z^T with B = X^T H and G = H^T H. Both steps are followed by an
+    extrapolation ``F + beta (F - F_old)`` with an adaptive beta, after [4]_; an iteration that increases the objective
+    is rejected and beta is decreased. ``solver="apg"`` replaces (2) by the accelerated projected gradient of [5]_.
+    ``solver="mu"`` and ``rule="published"``, Theorem 1 of [2]_::
+
+        H <- H * (X Z^T) / (H Z Z^T),     Z <- Z * (H^T X) / (H^T H Z)                                              (3)
+
+    and with ``loss="kl"``, where R = X / (H Z) elementwise is computed anew for each factor, Theorem 2 of [2]_::
+
+        H <- H * (R Z^T) / (1 (Z 1)^T),   Z <- Z * (H^T R) / ((H^T 1) 1^T)                                          (4)
+
+    None of (2), (3), (4) increases (1). With the exponent ``eta`` the fractions of (3) and (4) are raised to it.
+
+    With ``rule="fast"`` the codes of the last iteration are replaced by the minimiser of (1) over H >= 0 for the final
+    Z, so that ``reconstruction_err_`` may be a little smaller than the last objective says; with ``loss="kl"`` only
+    after convergence. [1]_ introduced the model for parts of images.
 
     References
     ----------
-    D. Lee and H. Seung, Learning the parts of objects by non-negative matrix factorization, Nature 401, 1999.
+    .. [1] D. Lee and H. Seung, Learning the parts of objects by non-negative matrix factorization, Nature 401, 1999.
+       doi:10.1038/44565.
+    .. [2] D. Lee and H. Seung, Algorithms for non-negative matrix factorization, Advances in Neural Information
+       Processing Systems 13, 2001.
+    .. [3] A. Cichocki and A.-H. Phan, Fast local algorithms for large scale nonnegative matrix and tensor
+       factorizations, IEICE Transactions on Fundamentals E92-A, 2009. doi:10.1587/transfun.E92.A.708.
+    .. [4] A. Ang and N. Gillis, Accelerating nonnegative matrix factorization algorithms using extrapolation, Neural
+       Computation 31, 2019. arXiv:1805.06604.
+    .. [5] N. Guan, D. Tao, Z. Luo and B. Yuan, NeNMF: an optimal gradient method for nonnegative matrix factorization,
+       IEEE Transactions on Signal Processing 60, 2012. doi:10.1109/TSP.2012.2190406.
 
     Examples
     --------
@@ -100,4 +150,15 @@ class NMF(NonNegativeData, Factorizer):
         random_state=None,
         verbose=0,
     ):
-        self._store(locals())
+        self.n_components = n_components
+        self.loss = loss
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.eta = eta
+        self.rule = rule
+        self.n_clusters = n_clusters
+        self.callback = callback
+        self.random_state = random_state
+        self.verbose = verbose

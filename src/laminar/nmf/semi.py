@@ -3,70 +3,117 @@
 from __future__ import annotations
 
 from .._base.factorizer import Factorizer
+from .._base.rules import Published, Rule
 from .._engine.constraints import Free, NonNegative
-from .._engine.data.matrix import Matrix
-from .._engine.penalties import Penalty
+from .._engine.updates import hals_or_exact
 
 
 class SemiNMF(Factorizer):
-    """Semi-NMF, ``X ~ H Z`` with H non-negative and X and Z of any sign.
+    """Semi-non-negative matrix factorisation (Semi-NMF), X ~ H Z with H non-negative, X and Z of any sign.
 
-    A soft k-means: Z holds centroids and H how much of each a sample has. For non-negative X the optimum is the
-    truncated SVD in a non-negative basis, and the default start is that optimum.
+    Minimises over H >= 0 (n_samples, k), the codes, and Z (k, n_features) of any sign, the components (scikit-learn
+    calls them W and H)::
+
+        1/2 ||X - H Z||^2                                                                                           (1)
+
+    It is k-means with memberships that need not be 0 or 1: Z holds the centroids.
 
     Parameters
     ----------
     n_components : int, default=10
-        Number of components.
+        Number of components k.
     solver : {"auto", "hals", "mu", "apg"}, default="auto"
-        How H moves: coordinate descent ("auto"), multiplicative updates or accelerated gradient. Z is always the
-        least-squares solution.
-    init : {"auto", "random", "kmeans", "svd", "lp", ...}, (H, Z), or fitted model, default="auto"
-        Where to start. "auto" is "lp", the global optimum whenever a positive vector lies in the leading singular
-        space, as for all non-negative data, and "kmeans" for the published rule. Of arrays, Z may be None: the best
-        components for H are then taken. Where models are cloned, as in a grid search, wrap a fitted one in
-        :class:`sklearn.frozen.FrozenEstimator`.
+        Update of H: HALS, that is coordinate descent over columns; multiplicative updates; or the accelerated projected
+        gradient of NeNMF. "auto" is "hals", but "mu" for ``rule="published"``, which excludes "hals" and "apg". Z is
+        the least-squares solution in every case.
+    init : str, (H, Z) or estimator, default="auto"
+        Initial factors: "random", "kmeans", "svd", "lp", "nndsvd", "nndsvda" or "nndsvdar"; arrays of shapes
+        (n_samples, n_components) and (n_components, n_features), where Z may be None and is then fitted to H; or a
+        fitted estimator with ``components_``, whose codes of X are the initial H. "auto" is "lp", Algorithm 3 of [3]_,
+        or "kmeans" for ``rule="published"``. A fitted estimator loses what it learned when it is cloned, as in a grid
+        search; :class:`sklearn.frozen.FrozenEstimator` around it prevents that.
     max_iter : int, default=500
-        Largest number of sweeps. A few on a part of the samples, with which tall data begin, do not count.
+        Maximum number of iterations. One iteration updates every factor once. With the squared error, no penalty and
+        many more samples than components, a fit begins with a few iterations on a subsample, which do not count.
     tol : float, default=1e-5
-        Stop when a sweep lowers the objective by less than this part of it and the KKT residual is below its root.
-        0 runs all of ``max_iter``.
+        The fit has converged when two consecutive iterations each decrease the objective by at most ``tol`` times its
+        value and the KKT residual is at most ``sqrt(tol)``. With 0 all ``max_iter`` iterations are made.
     eta : float in (0, 1] or None, default=None
-        Exponent of the multiplicative rule; None means 1, or 1/2 for the published rule.
+        Exponent of the multiplicative update; None means 1, or 1/2 for ``rule="published"``. Other than None it needs
+        ``solver="mu"`` or ``rule="published"``.
     rule : {"fast", "published"}, default="fast"
-        "published" runs the iterations of Ding, Li and Jordan to the letter.
+        "published" makes the updates of [1]_, without extrapolation.
     n_clusters : int or None, default=None
-        For `predict`; None means ``n_components``.
+        Number of clusters of `predict` and `fit_predict`; None means ``n_components``.
     callback : callable or None, default=None
-        Called with (iteration, objective, seconds); stops the fit by returning True.
+        Called after every iteration as ``callback(iteration, objective, seconds)``; the fit stops when it returns True.
     random_state : int, RandomState instance or None, default=None
-        Seed of random starts and of k-means.
+        Seed of the random initialisers and of k-means.
     verbose : int, default=0
-        1 shows progress.
+        1 shows a progress line.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The basis, of unit length.
+        Z, with rows of unit Euclidean norm.
     layers_ : list of Layer
-        One layer, with the codes of the training samples in ``representation``.
+        One layer. Its ``weights`` and ``components`` are ``components_``; its ``representation`` is H, the codes of the
+        training samples.
+    clusters_ : Clusters
+        k-means of the codes, whitened and with rows of unit norm, fitted when `predict`, `fit_predict` or `cluster`
+        first needs it.
     reconstruction_err_ : float
-        ``||X - H Z||``.
-    objective_history_ : ndarray
-        ``1/2 ||X - H Z||^2``, sweep by sweep, without those that were taken back.
+        ``||X - H Z||``, the Frobenius norm of the residual.
+    objective_history_ : ndarray of shape (n_accepted,)
+        The objective (1) after each accepted iteration.
     n_iter_ : int
-        Number of sweeps.
+        Number of iterations made.
     converged_ : bool
-        Whether the fit stopped by itself.
+        Whether the fit met ``tol`` within ``max_iter`` iterations.
+    n_features_in_ : int
+        Number of features of X in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X in `fit` had column names that are all strings.
 
     See Also
     --------
     NMF : Non-negative data and components.
+    WSF : Semi-NMF with labels.
+    DeepSemiNMF : Several layers.
+
+    Notes
+    -----
+    **Algorithm.** With B = X Z^T and G = Z Z^T, and b_a, g_a, h_a column a of B, G and H, one iteration is::
+
+        h_a <- max(0, h_a - (H g_a - b_a) / G_aa),   a = 1..k                                                       (2)
+        Z   <- (H^T H)^-1 H^T X                                                                                     (3)
+
+    with (2) made one or several times; where G is nearly singular it is replaced by the exact minimiser over H >= 0.
+    Both steps are followed by an extrapolation ``F + beta (F - F_old)`` with an adaptive beta, after [4]_; an iteration
+    that increases the objective is rejected and beta is decreased. ``solver="mu"`` replaces (2) by (4),
+    ``solver="apg"`` by an accelerated projected gradient. ``rule="published"`` is [1]_, in the form of eq. 4 and 5 of
+    [2]_, Z before H::
+
+        Z <- pinv(H) X,     H <- H * ((B^+ + H G^-) / (B^- + H G^+))^eta                                            (4)
+
+    with ``A^+ = max(A, 0)``, ``A^- = max(-A, 0)`` and eta = 1/2. None of them increases (1).
+
+    The initialiser "lp" is a global minimiser of (1) whenever a positive vector lies in the span of the k leading left
+    singular vectors, as for every non-negative X; the minimum is then that of the truncated SVD [3]_.
+
+    With ``rule="fast"`` the codes of the last iteration are replaced by the minimiser of (1) over H >= 0 for the final
+    Z.
 
     References
     ----------
-    C. Ding, T. Li and M. Jordan, Convex and semi-nonnegative matrix factorizations, IEEE TPAMI 32, 2010.
-    N. Gillis and A. Kumar, Exact and heuristic algorithms for semi-nonnegative matrix factorization, SIMAX 36, 2015.
+    .. [1] C. Ding, T. Li and M. Jordan, Convex and semi-nonnegative matrix factorizations, IEEE TPAMI 32, 2010.
+       doi:10.1109/TPAMI.2008.277.
+    .. [2] G. Trigeorgis, K. Bousmalis, S. Zafeiriou and B. Schuller, A deep matrix factorization method for learning
+       attribute representations, IEEE TPAMI 39, 2017. doi:10.1109/TPAMI.2016.2554555, arXiv:1509.03248.
+    .. [3] N. Gillis and A. Kumar, Exact and heuristic algorithms for semi-nonnegative matrix factorization, SIAM
+       Journal on Matrix Analysis and Applications 36, 2015. arXiv:1410.7220.
+    .. [4] A. Ang and N. Gillis, Accelerating nonnegative matrix factorization algorithms using extrapolation, Neural
+       Computation 31, 2019. arXiv:1805.06604.
 
     Examples
     --------
@@ -80,9 +127,6 @@ class SemiNMF(Factorizer):
     True
     """
 
-    _constraints: dict = {"H": NonNegative(), "Z": Free()}
-    _published_eta = 0.5
-    _published_components_first = True
-
-    def _auto_init(self, data: Matrix, penalty: Penalty | None) -> str:
-        return "kmeans" if self.rule == "published" else "lp"
+    _constraints = {"H": NonNegative(), "Z": Free()}
+    _fast = Rule(init="lp", solvers={"auto": hals_or_exact, "hals": hals_or_exact})
+    _published = Published(init="kmeans", order=("Z", "H"), eta=0.5)

@@ -27,59 +27,78 @@ _SLACK = 1.1  # what slower than the best counts as equally slow: the fewest suc
 
 
 class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Slow feature analysis: the linear features of a sequence that change least from frame to frame.
+    """Slow feature analysis (SFA): linear features of a sequence that change least from frame to frame.
 
-    The features have mean zero, unit variance and no correlation with each other; the slowest comes first. They are
-    sought among the leading principal components, for with as many of these as there are frames any signal at all is
-    a feature and slowness means nothing.
+    Feature a is (x - mean) v_a. The filters v_a minimise one after the other, among features of unit variance that are
+    uncorrelated with those before::
+
+        delta_a = v_a^T A v_a,   A = mean_t (x_{t+1} - x_t)^T (x_{t+1} - x_t),   V^T C V = I                        (1)
+
+    with C the covariance of the frames x_t, the rows of X (n_samples, n_features), in order of time; t runs over the
+    steps inside sequences. The filters are restricted to the span of the leading principal components: with as many of
+    these as there are frames every signal is a feature, and slowness means nothing.
 
     Parameters
     ----------
     n_components : int or None, default=None
         Number of features; None means as many as principal components.
     n_pcs : "auto", int, float or None, default="auto"
-        Number of leading principal components, or the share of the variance they hold; None means all. "auto" takes
-        the fewest whose features are about as slow as any on frames held out: whole sequences, or blocks of time where
-        there is only one. The first ``n_components`` features count for it, the first alone when that is None.
+        Number of leading principal components, or the part of the variance they hold; None means all. "auto" takes the
+        fewest whose features are about as slow as any on frames held out: whole sequences, or blocks of time where
+        there is one sequence. The first ``n_components`` features are compared, the first alone if that is None.
     random_state : int, RandomState instance or None, default=None
         Seed of the randomised decomposition of data with more than 1500 frames and more than 1500 features.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The filters: features are ``(X - mean_) @ components_.T``.
+        V^T, the filters: the features of frames are ``(X - mean_) @ components_.T``.
     patterns_ : ndarray of shape (n_components, n_features)
-        What each feature adds to a frame, ``X ~ features @ patterns_ + mean_`` by least squares. This, not the
-        filters, is what to draw; the largest entry of each is positive.
+        The least-squares coefficients of the frames on the features, ``X ~ features @ patterns_ + mean_``. These, not
+        the filters, show where in a frame a feature is; the largest entry of each is positive.
     mean_ : ndarray of shape (n_features,)
         Mean of the frames.
     deltas_ : ndarray of shape (n_components,)
-        Mean squared change of each feature from a frame to the next, ascending.
+        delta_a, the mean squared change of each feature from a frame to the next, ascending.
     explained_variance_ratio_ : ndarray of shape (n_components,)
-        Share of the variance of X that each feature accounts for.
+        Part of the variance of X that each feature accounts for.
     n_pcs_ : int
         Number of principal components used.
+    n_features_in_ : int
+        Number of features of X in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X in `fit` had column names that are all strings.
 
     See Also
     --------
+    SlowFeatureNMF : Non-negative features and components.
     laminar.temporal.slowness : How slow the features of any model are.
-    laminar.temporal.detect_phases : When a feature rises, stays and falls.
+    laminar.temporal.detect_phases : Phases of a slow feature.
 
     Notes
     -----
-    Held-out slowness is the mean squared change over all steps into, inside and out of the frames held out, divided by
-    their mean square about the training mean, both summed over ten folds. The steps across the border matter: every
-    filter of a smooth video is smooth inside a block, and one fitted to accidents shows itself by a jump where they
-    end. The variance inside a block would not do as a unit, since a slow feature hardly varies there; nor would the
-    training variance, for a filter made of noise is small, hence seemingly slow, on new frames.
+    **Algorithm.** (1) is the generalised eigenvalue problem of [1]_ and eq. 5 of [2]_::
 
-    What sets whole sequences apart, such as whose face they show, never changes inside one and is the slowest feature
-    of all; subtract each sequence's mean to look beyond it.
+        A v_a = delta_a C v_a,   smallest delta_a first                                                             (2)
+
+    With the singular value decomposition ``U diag(s) V^T`` of the centred frames, truncated at ``n_pcs_``, the whitened
+    frames are ``sqrt(n) U``; the eigenvectors of the mean outer product of their steps with the smallest eigenvalues
+    are the features in these coordinates, and the eigenvalues are ``deltas_``.
+
+    For ``n_pcs="auto"``, held-out slowness is the mean squared change over all steps into, inside and out of the frames
+    held out, divided by their mean square about the training mean, both summed over ten folds. The steps across the
+    border matter: every filter of a smooth video is smooth inside a block, and a filter fitted to accidents jumps where
+    the block begins. The fewest components within 10 % of the least are taken.
+
+    What distinguishes whole sequences, such as the person they show, does not change inside one and is the slowest
+    feature of all; subtract the mean of each sequence to remove it.
 
     References
     ----------
-    L. Wiskott and T. Sejnowski, Slow feature analysis: unsupervised learning of invariances, Neural Computation 14,
-    2002.
+    .. [1] L. Wiskott and T. Sejnowski, Slow feature analysis: unsupervised learning of invariances, Neural Computation
+       14, 2002. doi:10.1162/089976602317318938.
+    .. [2] L. Zafeiriou, S. Nikitidis, S. Zafeiriou and M. Pantic, Slow features nonnegative matrix factorization for
+       temporal data decomposition, IEEE International Conference on Image Processing (ICIP), 2014.
 
     Examples
     --------
@@ -110,7 +129,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self.random_state = random_state
 
     def fit(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
-        """Learn the slow features of one or several sequences.
+        """Fit the slow features of one or several sequences.
 
         Parameters
         ----------
@@ -119,12 +138,12 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         y : Ignored
             Not used, present for API consistency.
         groups : array-like of shape (n_samples,), default=None
-            The sequence of each frame; no step leads from one to another. None means that all are one sequence.
+            Sequence of each frame; steps between sequences do not count. None means one sequence.
 
         Returns
         -------
         self : object
-            The fitted model.
+            The fitted estimator.
         """
         self._validate_params()
         with no_text():
@@ -180,12 +199,12 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return int(np.clip(np.searchsorted(shares, self.n_pcs) + 1, k, S.shape[1]))
 
     def transform(self, X: Data) -> np.ndarray:
-        """Return the slow features of frames, seen before or not.
+        """Compute the slow features of frames.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Frames.
+            Frames, in the fit or new.
 
         Returns
         -------
@@ -198,7 +217,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return (X - self.mean_) @ self.components_.T
 
     def inverse_transform(self, X: Data) -> np.ndarray:
-        """Map features back to frames, by least squares over the training frames.
+        """Reconstruct frames from features, by least squares over the training frames.
 
         Parameters
         ----------
@@ -208,7 +227,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         Returns
         -------
         frames : ndarray of shape (n_samples, n_features)
-            Their reconstruction; its features are those given.
+            ``X @ patterns_ + mean_``.
         """
         check_is_fitted(self)
         X = check_array(X, dtype=[np.float64, np.float32])

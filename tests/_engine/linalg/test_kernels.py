@@ -50,14 +50,14 @@ def test_hals(n, k, dtype):
     assert (H >= 0).all()
 
 
-@pytest.mark.parametrize("shrink", [1e-1, 1e-2, 1e-4])
-def test_hals_stops_tile_by_tile(shrink):
+@pytest.mark.parametrize("inner_tol", [1e-1, 1e-2, 1e-4])
+def test_hals_stops_tile_by_tile(inner_tol):
     H, B, G, _, _ = quadratic(288, 5)
     B[96:192] *= 1e-3  # a tile with a scale of its own, and as many sweeps
-    expected = plain.hals(H, B, G, 50, shrink, 96)
+    expected = plain.hals(H, B, G, 50, inner_tol, 96)
     far = plain.hals(H, B, G, 50, 0, 96)
     assert np.abs(expected - far).max() > 1e-9 * np.abs(far).max()
-    kernels.hals(H, B, G, 50, shrink)
+    kernels.hals(H, B, G, 50, inner_tol)
     close(H, expected)
 
 

@@ -27,7 +27,7 @@ from ..linalg import kernels
 Rows = Callable[[slice], np.ndarray]
 
 _FLOOR = 1e-12  # of a model's value under a logarithm or in a denominator, in unit scale
-_CACHED = 1 << 17  # entries of a block that stays in the second-level cache
+CACHED = 1 << 17  # entries of a block that stays in the second-level cache
 
 
 def wrap(X) -> Matrix:
@@ -52,7 +52,7 @@ def dense(X) -> np.ndarray:
 
 def _largest(X: np.ndarray) -> float:
     """Largest magnitude in X."""
-    rows = threads.blocks(len(X), max(1, _CACHED // max(1, X[:1].size)))
+    rows = threads.blocks(len(X), max(1, CACHED // max(1, X[:1].size)))
     return max(threads.each(lambda b: max(float(X[b].max()), -float(X[b].min())), rows), default=0.0)
 
 
@@ -83,9 +83,17 @@ class Matrix:
         twin.__dict__["T"] = self
         return twin
 
-    def part(self) -> None:
-        """Forget the transpose. Two views that know each other wait for the garbage collector, and X with them."""
+    def drop_transpose(self) -> None:
+        """Break the reference cycle between X and its transpose, which would keep X until garbage is collected."""
         self.__dict__.pop("T", None)
+
+    def unit(self, degree: int) -> float:
+        """Return the factor that brings an objective of this degree in X from unit scale to the units of X."""
+        if degree == 2 and self.scale > 1e150:
+            raise ValueError(
+                f"The largest magnitude in X is {self.scale:.3g}: its square is out of range. Divide X by a constant."
+            )
+        return self.scale**degree
 
     def blocks(self, k: int) -> list[slice]:
         """Slices of rows whose (rows, k) results stay in cache, yet are tall enough for a fast product."""
@@ -112,7 +120,7 @@ class Matrix:
 
     def _base_blocks(self) -> list[slice]:
         n, p = self.base_shape
-        return threads.blocks(n, max(1, _CACHED // max(1, p)))
+        return threads.blocks(n, max(1, CACHED // max(1, p)))
 
     def divergence(self, F: np.ndarray, M: np.ndarray) -> float:
         """Kullback-Leibler divergence of X from ``F @ M.T``."""
@@ -201,7 +209,7 @@ class Dense(Matrix):
             return part @ R
         # Tiles do not depend on the threads, and go as far along a stored row as they may.
         along = max(1, min(512, self.base_shape[1]))
-        down, right = (along, _CACHED // along) if self.flipped else (_CACHED // along, along)
+        down, right = (along, CACHED // along) if self.flipped else (CACHED // along, along)
         out = np.zeros((len(part), R.shape[1]), self.dtype)
         for j in range(0, len(R), right):
             for i in range(0, len(part), down):
@@ -226,14 +234,14 @@ class Dense(Matrix):
         c = self.dtype.type(self.scale)
 
         def by_columns(b: slice, f: np.ndarray) -> np.ndarray:
-            out, step = np.zeros_like(f), max(64, min(1024, _CACHED // len(f)))
+            out, step = np.zeros_like(f), max(64, min(1024, CACHED // len(f)))
             for i in range(0, len(M), step):
                 part = slice(i, i + step)
                 out += self._ratio(self.base[part, b], (M[part] * c) @ f.T).T @ M[part]
             return out
 
         def by_rows(b: slice, f: np.ndarray) -> np.ndarray:
-            out, step = np.empty_like(f), max(64, _CACHED // len(M))
+            out, step = np.empty_like(f), max(64, CACHED // len(M))
             for i in range(0, len(f), step):
                 part = slice(i, i + step)
                 np.matmul(self._ratio(self.base[b][part], (f[part] * c) @ M.T), M, out=out[part])

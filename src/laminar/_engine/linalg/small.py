@@ -1,15 +1,47 @@
-"""Small dense problems: whitening, lengths, square roots of Grams."""
+"""Small dense problems: safe division, signs, norms of rows, whitening, roots and inverses of Gram matrices."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve, lapack
+
+
+def safe_divide(a: np.ndarray | float, b: np.ndarray, *, floor: float = 0.0, fill: float = 0.0) -> np.ndarray:
+    """Return ``a / b`` where ``b > floor``, and ``fill`` elsewhere.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> safe_divide(1, np.array([4.0, 0.0])), safe_divide(np.eye(2), np.array([2.0, -1.0]), fill=np.inf)
+    (array([0.25, 0.  ]), array([[0.5, inf],
+           [0. , inf]]))
+    """
+    out = np.full(np.broadcast_shapes(np.shape(a), b.shape), fill, np.result_type(a, b))
+    return np.divide(a, b, out=out, where=b > floor)
+
+
+def column_signs(F: np.ndarray) -> np.ndarray:
+    """Return the signs (k,), 1 or -1, that make the entry of largest magnitude of each column of F (n, k) positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> column_signs(np.array([[1.0, 2.0, 0.0], [-3.0, 1.0, 0.0]]))
+    array([-1.,  1.,  1.])
+    """
+    signs = np.sign(F[np.abs(F).argmax(axis=0), np.arange(F.shape[1])])
+    signs[signs == 0] = 1
+    return signs
 
 
 def whitener(H: np.ndarray) -> np.ndarray:
     """Return W (k, rank) such that the columns of ``H @ W`` are orthonormal.
 
     For any invertible S the whitened codes of ``H`` and ``H @ S`` differ only by a rotation: distances and angles
-    between samples are those of the *span* of H, whatever basis a solver landed on.
+    between samples depend on the *span* of H alone, not on its basis. Eigenvalues of ``H^T H`` below 1e-12 of the
+    largest count as zero.
 
     Examples
     --------
@@ -20,7 +52,7 @@ def whitener(H: np.ndarray) -> np.ndarray:
     True
     """
     largest = np.abs(H).max(initial=0.0)
-    if largest < 1e-300:  # zero, or without an inverse: spans nothing
+    if largest < 1e-300:  # zero, or its inverse overflows: rank 0
         return np.zeros((H.shape[1], 0))
     # A power of two keeps the Gram in range; it cancels in the result.
     scale = np.ldexp(1.0, int(np.frexp(largest)[1]))
@@ -40,12 +72,11 @@ def unit_rows(E: np.ndarray) -> np.ndarray:
     array([[0.6, 0.8],
            [0. , 0. ]])
     """
-    norms = np.linalg.norm(E, axis=1, keepdims=True)
-    return np.divide(E, norms, out=np.zeros_like(E), where=norms > 0)
+    return safe_divide(E, np.linalg.norm(E, axis=1, keepdims=True))
 
 
 def isometry(Z: np.ndarray) -> np.ndarray:
-    """Return ``(Z Z^T)^(1/2)``: codes times it are as far from each other as what they stand for.
+    """Return ``R = (Z Z^T)^(1/2)``, for which ``||(h - g) R|| = ||(h - g) Z||``: codes times R keep distances in X.
 
     Examples
     --------
@@ -57,3 +88,23 @@ def isometry(Z: np.ndarray) -> np.ndarray:
     """
     w, Q = np.linalg.eigh(Z.astype(np.float64) @ Z.T)
     return (Q * np.sqrt(np.maximum(w, 0))) @ Q.T
+
+
+def gram_solver(G: np.ndarray) -> tuple[Callable[[np.ndarray], np.ndarray], bool]:
+    """Return ``B -> G^-1 B`` by Cholesky in double precision, or its pseudo-inverse and True if G is singular."""
+    rounding = len(G) * float(np.finfo(G.dtype).eps)
+    size = np.sqrt(np.diag(G).astype(np.float64))
+    scale = np.divide(1, size, out=np.zeros_like(size), where=size > 0)
+    # With a unit diagonal, components of very different size are not mistaken for dependent ones.
+    G = G * scale * scale[:, None]
+    try:
+        factor = cho_factor(G, lower=True, check_finite=False)
+        reciprocal = lapack.dpocon(factor[0], np.abs(G).sum(0).max(), uplo="L")[0]
+        if reciprocal > rounding:
+            return lambda B: scale[:, None] * cho_solve(factor, scale[:, None] * B, check_finite=False), False
+    except np.linalg.LinAlgError:
+        pass
+    w, V = np.linalg.eigh(G)
+    keep = w > max(1e-10, rounding) * max(w[-1], 0.0)
+    inverse = (V[:, keep] / w[keep]) @ V[:, keep].T * scale * scale[:, None]
+    return lambda B: inverse @ B, True

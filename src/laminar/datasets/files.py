@@ -14,7 +14,7 @@ _FEW_LEVELS = 16  # drawings and counts stored as bytes use a few levels, photog
 
 
 def available() -> list[str]:
-    """Names of the data sets that :func:`load` finds, none when LAMINAR_DATA names no folder.
+    """Return the names of the data sets that :func:`load` finds, none when LAMINAR_DATA names no folder.
 
     Returns
     -------

@@ -3,8 +3,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from laminar._engine.data.matrix import wrap
+from laminar.deep.composition import canonical, compose, is_narrow, keep_close, least_change, regress
 from laminar.deep.rotation import nonnegative_rotation
-from laminar.deep.stacks import canonical, compose, is_narrow, keep_close, least_change, regress
 from laminar.graphs import KNN
 from laminar.graphs.smoothing import smooth
 

@@ -1,0 +1,87 @@
+"""The history, the stopping rule and the callback of every iteration; and its result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+Callback = Callable[[int, float, float], object]
+"""``(iteration, objective, seconds)``, called after each iteration; returning True stops."""
+
+
+@dataclass
+class Monitor:
+    """Records the objective and decides when to stop, for sweeps, batches, L-BFGS, rotations and published rules.
+
+    Converged means: ``n_small`` iterations in a row decreased the objective by less than ``tol`` of it (or of
+    ``floor``, where the objective may go to zero), and the KKT residual was at most ``sqrt(tol)`` where one is given.
+    Neither depends on the scale of X.
+    """
+
+    max_iter: int = 500
+    tol: float = 1e-5
+    callback: Callback | None = None
+    n_small: int = 2
+    floor: float = 0.0
+    history: list[float] = field(default_factory=list)
+    n_iter: int = 0
+    converged: bool = False
+    stopped: bool = False  # by the callback
+    small_decreases: int = 0  # in a row, up to the last iteration
+    began: float = field(default_factory=time.perf_counter)
+
+    @property
+    def running(self) -> bool:
+        """Whether to go on."""
+        return self.n_iter < self.max_iter and not self.converged and not self.stopped
+
+    def record(self, value: float, rounding_error: float = 0.0, residual: float = 0.0) -> None:
+        """Append the objective after an accepted iteration, and decide whether to stop."""
+        decrease = self.history[-1] - value if self.history else np.inf
+        self.history.append(value)
+        # abs: with a penalty that rewards, the objective may be negative.
+        small = decrease <= max(self.tol * max(abs(value), self.floor), rounding_error)
+        self.small_decreases = self.small_decreases + 1 if small else 0
+        enough = self.small_decreases >= self.n_small
+        self.converged = self.tol > 0 and enough and residual <= np.sqrt(self.tol)
+
+    def report(self) -> None:
+        """Call the callback, which may stop the iteration."""
+        if self.callback is not None:
+            self.stopped = bool(self.callback(self.n_iter, self.history[-1], time.perf_counter() - self.began))
+
+    def step(self, value: float, rounding_error: float = 0.0) -> None:
+        """Count, record and report one iteration that is always accepted."""
+        self.n_iter += 1
+        self.record(value, rounding_error)
+        self.report()
+
+
+@dataclass
+class Solution:
+    """Factors, and how they were reached: the result of every way of fitting.
+
+    Attributes
+    ----------
+    factors : dict from names to ndarray
+        In unit scale.
+    history : list of float
+        The objective after each evaluated iteration that was accepted; the last entry is that of ``factors``.
+    n_iter : int
+        Number of iterations.
+    converged : bool
+        Whether the iteration stopped by itself.
+    """
+
+    factors: dict[str, np.ndarray]
+    history: list[float]
+    n_iter: int
+    converged: bool
+
+    @classmethod
+    def reached(cls, factors: dict[str, np.ndarray], monitor: Monitor) -> Solution:
+        """Return the factors with the record of a monitor."""
+        return cls(factors, monitor.history, monitor.n_iter, monitor.converged)

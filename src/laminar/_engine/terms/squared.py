@@ -1,0 +1,118 @@
+"""The squared error as a function of one factor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..._utils import threads
+from ..data.matrix import Matrix, Rows
+from ..linalg import elementwise
+from ..linalg.blocked import gram
+from .majoriser import Block, Groups, Majoriser, SplitRows, by_group
+
+ROUNDING = 8  # machine epsilons: relative error of a sum over all of X (a safe choice, not a bound)
+CLOSE = 1e3  # rounding errors: a value below so many is computed from the residual, where nothing cancels
+
+
+@dataclass(frozen=True)
+class SquaredFit:
+    """``1/2 ||X - F M^T||^2 = 1/2 <F G, F> - <B, F> + 1/2 ||X||^2`` with ``B = X M`` and ``G = M^T M``.
+
+    The residual is never formed (docs/methods.md 1.1), and the majoriser is the term itself.
+
+    Attributes
+    ----------
+    B : Rows
+        As a function of a block of rows, so that it need not exist as a whole.
+    G : ndarray of shape (k, k) or (n_groups, k, k)
+        The Gram matrix; several where groups of rows have different ones, as samples with different views.
+    groups : Groups
+        The rows, cut for the threads and the cache.
+    size : float
+        ``||X||^2``.
+    row_cost : float
+        Stored entries of a row of X: what a row of B costs, in multiplications per component.
+    residual_norm : callable or None
+        ``F -> ||X - F M^T||^2`` by the residual, for fits so close that the Gram matrices cancel.
+    """
+
+    B: Rows
+    G: np.ndarray
+    groups: Groups
+    size: float
+    row_cost: float
+    residual_norm: Callable[[np.ndarray], float] | None = None
+
+    exact = True
+    degree = 2  # X times t multiplies the value by t^2
+    evaluate_every = 1  # sweeps: B is at hand, the value costs next to nothing
+    positive_start = False
+
+    @classmethod
+    def of(cls, data: Matrix, other: np.ndarray) -> SquaredFit:
+        """Return the term of X and the other factor M."""
+        return cls(
+            data.times(other),
+            gram(other),
+            [data.blocks(other.shape[1])],
+            data.sqnorm,
+            data.entries_per_row,
+            lambda F: data.distance(F, other),
+        )
+
+    def cached(self) -> SquaredFit:
+        """Return the same term with B kept, block by block, once computed."""
+        if not all(isinstance(b, slice) for blocks in self.groups for b in blocks):
+            return self  # rows by index are those of an array
+        n = max(b.stop for blocks in self.groups for b in blocks)
+        return replace(self, B=_kept(self.B, (n, self.G.shape[-1]), self.G.dtype))
+
+    def value(self, F: np.ndarray) -> float:
+        """Return the term at F, summed in double precision: it is a small difference of large numbers."""
+        value = self.size / 2
+        for G, blocks in by_group(self.G.astype(np.float64), self.groups):
+            value += sum(threads.each(lambda b, G=G: self._block_value(b, F[b].astype(np.float64), G), blocks))
+        if self.residual_norm is not None and value <= CLOSE * self._rounding:  # NaN is not
+            return self.residual_norm(F) / 2
+        return value
+
+    def _block_value(self, b: Block, f: np.ndarray, G: np.ndarray) -> float:
+        return float(np.vdot(f @ G, f) / 2 - np.vdot(self.B(b).astype(np.float64, copy=False), f))
+
+    @property
+    def _rounding(self) -> float:
+        return ROUNDING * float(np.finfo(self.G.dtype).eps) * self.size
+
+    def rounding_error(self, value: float) -> float:
+        """Largest change of a value near this one that rounding can cause."""
+        if self.residual_norm is None or value > CLOSE * self._rounding or not self.size:
+            return self._rounding
+        # Computed from the residual, each entry of which is off by a part of an entry of X, with random sign.
+        relative = self._rounding / self.size
+        return relative * float(np.sqrt(max(value, 0.0) * self.size)) + relative**2 * self.size
+
+    def majoriser(self, F: np.ndarray) -> Majoriser:
+        """Return B and G, which do not depend on F."""
+        return Majoriser(self.B, self.G)
+
+    def split_gradient(self, F: np.ndarray) -> SplitRows:
+        """``F G^+ + B^-`` and ``F G^- + B^+``: the Gram is split, not its product with F (docs/methods.md 1.2)."""
+        (G,) = self.G.reshape(-1, *self.G.shape[-2:])  # published updates have one group
+        signs = np.hstack([np.maximum(G, 0), np.maximum(-G, 0)])
+        return lambda b: elementwise.by_sign(F[b] @ signs, self.B(b))
+
+
+def _kept(rows: Rows, shape: tuple[int, int], dtype: np.dtype) -> Rows:
+    """Compute each block when it is first asked for: no pass over the threads of its own."""
+    kept, known = np.empty(shape, dtype), set()
+
+    def get(b: slice) -> np.ndarray:
+        if (b.start, b.stop) not in known:
+            kept[b] = rows(b)
+            known.add((b.start, b.stop))
+        return kept[b]
+
+    return get
