@@ -74,7 +74,7 @@ def _display(name: str, total: int, unit: str, may_stop_early: bool) -> _Bar | _
 
 
 class _Bar:
-    """A rich progress bar."""
+    """Bar of rich."""
 
     def __init__(self, name: str, total: int, unit: str, may_stop_early: bool):
         from rich.console import Console
@@ -103,7 +103,7 @@ class _Bar:
 
 
 class _Lines:
-    """At most a line a second, and one for the last report; for the first as well if the task may stop early."""
+    """Lines, at most one a second, and one for the last report; for the first as well if the task may stop early."""
 
     def __init__(self, name: str, total: int, unit: str, may_stop_early: bool):
         self.name, self.total, self.unit = name, total, unit

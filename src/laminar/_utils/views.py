@@ -122,7 +122,7 @@ def _is_one_table(views: Any) -> bool:
 
 
 def is_table(item: Any) -> bool:
-    """Tell a view from a row of numbers."""
+    """Distinguish a view from a row of numbers."""
     if isinstance(item, list | tuple):
         return np.ndim(first_view(item)) > 0
     return getattr(item, "ndim", 0) > 1
@@ -168,7 +168,7 @@ def _missing_rows(array: Any, observed: np.ndarray, name: Hashable) -> np.ndarra
     """Mark rows in which all entries are NaN; raise a ValueError for an observed row in which some are."""
     if sp.issparse(array):
         if np.isnan(array.data).any():
-            raise ValueError(f"view {name!r}: a sparse view contains NaN; say with observed= which sample lacks it.")
+            raise ValueError(f"view {name!r}: a sparse view contains NaN; mark missing samples with observed=.")
         return np.zeros(array.shape[0], dtype=bool)
     unknown = np.isnan(array)
     missing = unknown.all(axis=1)

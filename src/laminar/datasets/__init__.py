@@ -1,4 +1,4 @@
-"""Data to learn from: drawn with known structure, or read from files."""
+"""Data sets: synthetic with known structure, or read from files."""
 
 from laminar.datasets.faces import make_faces
 from laminar.datasets.files import available, load

@@ -82,7 +82,7 @@ def layer_attribute_table(
     >>> list(table.index), list(table["identity"].columns)
     (['layer 1 (12)', 'layer 2 (6)'], ['accuracy', 'nmi'])
     """
-    pandas = require("pandas", "report", __name__)
+    pandas = require("pandas", "report", "laminar.layer_attribute_table")
     check_is_fitted(model, "layers_")
     for metric in metrics:
         check_choice("metrics", metric, tuple(METRICS))

@@ -71,7 +71,7 @@ class ImageTransformer(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, height, width), (n, height, width, channels) or (n, height * width)
-            Images of the size seen in `fit`.
+            Images of the size of the training images.
 
         Returns
         -------
@@ -91,7 +91,7 @@ class ImageTransformer(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         input_features : array-like of str or None, default=None
-            Only checked against the names seen in `fit`.
+            Checked against the names of `fit`, and otherwise ignored.
 
         Returns
         -------

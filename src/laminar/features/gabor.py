@@ -25,7 +25,7 @@ class GaborMagnitudes(ImageTransformer):
     wavelengths : sequence of float, default=(4.0,)
         Wavelengths in pixels, between 2 and twice the longer side of the images.
     n_orientations : int, default=4
-        Number of directions, evenly spread over half a turn from 0 degrees, a wave that runs from left to right.
+        Number of orientations, evenly spaced over 180 degrees; 0 degrees is a wave from left to right.
     grid : (int, int) or None, default=None
         Number of cells down and across over which magnitudes are averaged; None keeps every pixel.
     sigma : float, default=0.56
@@ -44,7 +44,7 @@ class GaborMagnitudes(ImageTransformer):
     Attributes
     ----------
     image_shape_ : tuple
-        Size of the images seen in `fit`.
+        Shape of the training images.
 
     Notes
     -----

@@ -29,7 +29,7 @@ class GradientOrientations(ImageTransformer):
     Attributes
     ----------
     image_shape_ : tuple
-        Size of the images seen in `fit`.
+        Shape of the training images.
 
     See Also
     --------

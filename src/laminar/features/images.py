@@ -33,13 +33,13 @@ def fold(n_values: int, shape: tuple[int, ...] | None, image_shape: Sequence[int
                 "image_shape=(height, width), or give images of shape (n_samples, height, width); one image is X[None]."
             )
         return shape
-    asked = _resolve(image_shape, n_values)
-    if shape not in (None, asked):
+    resolved = _resolve(image_shape, n_values)
+    if shape not in (None, resolved):
         raise ValueError(
             f"The images are of {size_text(shape)} pixels, not of image_shape={image_shape}: leave it None for images "
             "that are not flattened."
         )
-    return asked
+    return resolved
 
 
 def _as_array(X: Sequence) -> np.ndarray:

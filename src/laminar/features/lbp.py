@@ -25,7 +25,7 @@ class LocalBinaryPatterns(ImageTransformer):
     ----------
     patch_size : (int, int) or None, default=None
         Height and width of a patch in pixels; what is left over at the lower and right border is dropped. None means
-        (9, 10), or whatever ``grid`` asks for.
+        (9, 10), or the size that ``grid`` implies.
     grid : (int, int) or None, default=None
         Number of patches down and across, of nearly equal size, instead of their size; nothing is dropped.
     neighbours : {"pixels", "circle"}, default="pixels"
@@ -44,7 +44,7 @@ class LocalBinaryPatterns(ImageTransformer):
     Attributes
     ----------
     image_shape_ : tuple
-        Size of the images seen in `fit`.
+        Shape of the training images.
 
     Notes
     -----

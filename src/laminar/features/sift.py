@@ -54,7 +54,7 @@ class SiftBagOfWords(ImageTransformer):
     codebook_ : ndarray of shape (n_words, 128)
         The words.
     image_shape_ : tuple
-        Size of the images seen in `fit`.
+        Shape of the training images.
 
     Notes
     -----

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.metrics.pairwise import euclidean_distances
 
 from .._utils.labels import Attribute, attribute_names, read_labels
+from .._utils.typing import Data
 from .._utils.validation import check_choice, check_positive, count_samples
 from .neighbours import KNN, Points, as_rows, in_range
 from .operators import BlockOperator, ClassOperator, Gram, GraphOperator, SparseOperator, SumOperator
@@ -54,13 +55,13 @@ class Labels(Graph):
         check_choice("normalize", self.normalize, (None, "class"))
         check_positive("bandwidth", self.bandwidth)
 
-    def build(self, X, y=None, groups=None):
+    def build(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> GraphOperator:
         if y is None:
             raise ValueError("a graph of labels needs y; pass y to fit, with -1 where the class is unknown.")
         graphs = [self.link(X, a) for a in _attributes(y, count_samples(X), self.attribute)]
         return graphs[0] if len(graphs) == 1 else SumOperator([(1.0, graph) for graph in graphs])
 
-    def link(self, X: ArrayLike, attribute: Attribute) -> GraphOperator:
+    def link(self, X: Data, attribute: Attribute) -> GraphOperator:
         """Link the samples of each class of one attribute."""
         if self.weight == "binary":
             return ClassOperator(attribute, self.normalize)
@@ -127,7 +128,7 @@ class LabelledKNN(KNN):
         super().__post_init__()
         check_positive("label_weight", self.label_weight)
 
-    def build(self, X, y=None, groups=None):
+    def build(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> GraphOperator:
         neighbours = super().build(X)
         attributes = () if y is None else _attributes(y, len(neighbours.degree), self.attribute)
         if not attributes:

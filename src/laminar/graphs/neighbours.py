@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
@@ -16,7 +17,7 @@ from sklearn.utils import check_array, gen_batches
 
 from .._utils.typing import Data
 from .._utils.validation import check_choice, check_positive
-from .operators import SparseOperator, row_squares
+from .operators import GraphOperator, SparseOperator, row_squares
 from .specs import Graph
 
 Points = np.ndarray | sp.csr_array  # validated samples as rows
@@ -58,7 +59,7 @@ class KNN(Graph):
         check_choice("symmetrize", self.symmetrize, ("union", "mutual"))
         check_positive("bandwidth", self.bandwidth)
 
-    def build(self, X, y=None, groups=None):
+    def build(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> GraphOperator:
         X = as_rows(X)
         n_samples = X.shape[0]
         if not 1 <= self.n_neighbors < n_samples:

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
+from .._utils.typing import Data
 from .neighbours import as_rows, in_range, nearest
-from .operators import SparseOperator
+from .operators import GraphOperator, SparseOperator
 from .specs import Graph
 
 # Default number of neighbours, in samples. No measurement on record.
@@ -51,7 +53,7 @@ class Rank(Graph):
         if self.n_clusters is not None and self.n_clusters < 1:
             raise ValueError(f"n_clusters must be at least 1; got {self.n_clusters!r}.")
 
-    def build(self, X, y=None, groups=None):
+    def build(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> GraphOperator:
         X = as_rows(X)
         n_samples = X.shape[0]
         if n_samples < 2:

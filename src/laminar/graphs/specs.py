@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from .._utils.labels import read_labels
+from .._utils.typing import Data
 from .._utils.validation import count_samples
 from .operators import ChainOperator, GraphOperator, SparseOperator, SumOperator
 
@@ -31,7 +32,7 @@ class Graph(ABC):
     __array_ufunc__ = None  # numpy's numbers and arrays leave products to __rmul__
 
     @abstractmethod
-    def build(self, X: ArrayLike, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> GraphOperator:
+    def build(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> GraphOperator:
         """Link the samples of X.
 
         Parameters
@@ -94,7 +95,7 @@ class Sum(Graph):
     def _terms(self) -> tuple[tuple[float, Graph], ...]:
         return self.terms
 
-    def build(self, X, y=None, groups=None):
+    def build(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> GraphOperator:
         return SumOperator([(weight, graph.build(X, y, groups)) for weight, graph in self.terms])
 
     def __repr__(self):
@@ -115,7 +116,7 @@ class Chain(Graph):
     array([1., 2., 1., 1., 1.])
     """
 
-    def build(self, X, y=None, groups=None):
+    def build(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> GraphOperator:
         n_samples = count_samples(X)
         return ChainOperator(n_samples, _sequences(groups, n_samples))
 
@@ -137,7 +138,7 @@ class Precomputed(Graph):
 
     W: Any
 
-    def build(self, X, y=None, groups=None):
+    def build(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> GraphOperator:
         W, n_samples = self.W if sp.issparse(self.W) else np.asarray(self.W), count_samples(X)
         if W.shape != (n_samples, n_samples):
             raise ValueError(

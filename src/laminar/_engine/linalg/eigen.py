@@ -21,7 +21,7 @@ _HAS_RNG = "rng" in inspect.signature(eigsh).parameters  # since scipy 1.17; bef
 
 
 class Operator:
-    """A symmetric matrix (n, n) given by its products with vectors (n,) or matrices (n, m).
+    """Symmetric matrix (n, n) given by its products with vectors (n,) or matrices (n, m).
 
     Like `scipy.sparse.linalg.LinearOperator`, whose checks would cost more than a product here.
 
@@ -36,7 +36,6 @@ class Operator:
         self.shape, self.product = (n, n), product
 
     def __matmul__(self, x: np.ndarray) -> np.ndarray:
-        """Multiply."""
         return self.product(x)
 
 

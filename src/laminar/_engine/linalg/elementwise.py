@@ -90,7 +90,7 @@ def add_columns(out, F, columns):
 
 @compiled
 def multiply(F, plus, minus, eta):
-    """Multiplicative update ``F <- F * (minus / max(plus, floor))^eta``, in place      (docs/methods.md 1.2).
+    """Apply the multiplicative update ``F <- F * (minus / max(plus, floor))^eta`` in place (docs/methods.md 1.2).
 
     Parameters
     ----------

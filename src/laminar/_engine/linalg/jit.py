@@ -1,4 +1,4 @@
-"""The decorators of kernels."""
+"""Decorators of the kernels."""
 
 from numba import njit
 

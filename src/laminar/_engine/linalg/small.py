@@ -9,7 +9,7 @@ from scipy.linalg import cho_factor, cho_solve, lapack
 
 
 def safe_divide(a: np.ndarray | float, b: np.ndarray, *, floor: float = 0.0, fill: float = 0.0) -> np.ndarray:
-    """Return ``a / b`` where ``b > floor``, and ``fill`` elsewhere.
+    """Return ``a / b`` where ``b > floor``, and ``fill`` elsewhere, in the precision of a, or of b for a number a.
 
     Examples
     --------
@@ -18,7 +18,8 @@ def safe_divide(a: np.ndarray | float, b: np.ndarray, *, floor: float = 0.0, fil
     (array([0.25, 0.  ]), array([[0.5, inf],
            [0. , inf]]))
     """
-    out = np.full(np.broadcast_shapes(np.shape(a), b.shape), fill, np.result_type(a, b))
+    dtype = a.dtype if isinstance(a, np.ndarray) else b.dtype
+    out = np.full(np.broadcast_shapes(np.shape(a), b.shape), fill, dtype)
     return np.divide(a, b, out=out, where=b > floor)
 
 

@@ -92,12 +92,12 @@ def code(
 def _inverse(data: Matrix, stack: Stack) -> np.ndarray:
     """Compute the top codes by pseudo-inverses; the paper's formula has one inverse activation too many."""
     eps = float(np.finfo(data.dtype).eps)
-    first, *rest = (
+    first, *others = (
         np.linalg.pinv(Z.astype(np.float64), rcond=max(Z.shape) * eps).astype(data.dtype) for Z in stack.weights
     )
     H = data.product(first)
-    for back in rest:
-        H = stack.g.inverse(H) @ back
+    for inverse in others:
+        H = stack.g.inverse(H) @ inverse
     return H
 
 

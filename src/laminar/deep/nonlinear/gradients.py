@@ -1,4 +1,4 @@
-"""The objective of a stack and its exact gradient, in few passes over X.
+"""Objective of a stack and its exact gradient, in few passes over X.
 
 The gradient of a penalty is added to that of its layer *before* it is propagated to the next: the total derivative, not
 the one the paper prints (docs/methods.md 5.5). X is in unit scale throughout (see `_engine.data.matrix`).
@@ -154,7 +154,7 @@ def backward(
     of_penalties: list[Rows | None],
     first: int = 0,
 ) -> tuple[float, np.ndarray, list[np.ndarray]]:
-    """Back-propagate: return ``1/2 ||X - H_1 Z_1||^2``, and the gradient of the objective by H_m and by weights.
+    """Compute ``1/2 ||X - H_1 Z_1||^2``, and the gradient of the objective by H_m and by weights (back-propagation).
 
     Parameters
     ----------

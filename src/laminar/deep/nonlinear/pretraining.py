@@ -9,13 +9,20 @@ from sklearn.utils import check_random_state
 
 from ..._engine.semi_nmf import exact_codes, semi_nmf
 from ..._utils import threads
+from ..._utils.typing import Data, Seed
 from .activations import activation_named
 from .gradients import as_data
 from .stack import Stack
 
 
 def pretrain(
-    X, layers: Sequence[int], activation: str, *, init: str = "random", max_iter: int = 30, random_state=None
+    X: Data,
+    layers: Sequence[int],
+    activation: str,
+    *,
+    init: str = "random",
+    max_iter: int = 30,
+    random_state: Seed = None,
 ) -> tuple[Stack, np.ndarray]:
     """Initialise a stack greedily: Semi-NMF of X, then of the inverse activation of each layer's codes.
 

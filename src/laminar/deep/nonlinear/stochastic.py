@@ -96,7 +96,7 @@ class Stream:
     moments : list of Moments
         Of the weights of each layer.
     n_steps : int
-        Number of batches seen.
+        Number of batches so far.
     loss : float
         Objective of the last batch before its step, per sample.
     """

@@ -99,7 +99,7 @@ def _tile_rows(n, most):
 
 @compiled
 def hals(H, B, G, max_sweeps, inner_tol, row_curvature=None, column_weights=None):
-    """HALS for non-negative least squares with one Gram matrix, in place.
+    """Solve non-negative least squares with one Gram matrix by HALS, in place.
 
         min_{H >= 0}  1/2 <H G, H> - <B, H> + 1/2 sum_ia r_i c_a h_ia^2
         h_a <- max(0, h_a - (H g_a - b_a + c_a r * h_a) / (G_aa + c_a r)),   a = 1..k       (docs/methods.md 1.4)
@@ -151,7 +151,7 @@ def hals(H, B, G, max_sweeps, inner_tol, row_curvature=None, column_weights=None
 
 @compiled
 def tied_hals(F, gradient, K, G, sweeps):
-    """HALS for a quadratic that couples the rows by K and the columns by G; F becomes ``F + D`` in place.
+    """Minimise a quadratic that couples the rows by K and the columns by G, by HALS; F becomes ``F + D`` in place.
 
         min_{F + D >= 0}  1/2 <K D G, D> + <gradient, D>
         f_ia <- max(0, f_ia - (gradient + K D G)_ia / (K_ii G_aa)),   i = 1..n, a = 1..k

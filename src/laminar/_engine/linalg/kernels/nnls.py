@@ -92,7 +92,7 @@ def _infeasible(G, b, x, passive, tol, wrong):
 
 @inlined
 def _active_set(G, b, passive, tol, L, x, barred):
-    """Lawson and Hanson's active-set method from zero, for G without full rank; the result is written to x.
+    """Solve for one row by Lawson and Hanson's active-set method from zero, for G without full rank; x is the result.
 
     The component with the steepest descent enters the passive set P, and x moves towards the least-squares solution
     on P until a component reaches zero and leaves; every step lowers the objective. It ends when no component has a
@@ -136,7 +136,7 @@ def _active_set(G, b, passive, tol, L, x, barred):
 
 @compiled
 def nnls(H, B, G):
-    """Non-negative least squares by block principal pivoting, exact for each row, in place.
+    """Solve non-negative least squares exactly for each row, by block principal pivoting, in place.
 
         min_{h >= 0}  1/2 h G h - b h,   for each row h of H and b of B        (docs/methods.md 1.4)
 

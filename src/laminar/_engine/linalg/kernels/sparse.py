@@ -9,7 +9,7 @@ from ..jit import compiled, inlined
 
 @compiled
 def sparse_times(indptr, indices, data, R, out, start, scale):
-    """Rows of a sparse matrix times a dense one: ``out[i] = scale * sum_j x_{start + i, j} R[j]``.
+    """Multiply rows of a sparse matrix by a dense one: ``out[i] = scale * sum_j x_{start + i, j} R[j]``.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def _dot(f, row):
 
 @compiled
 def kl_times(indptr, indices, data, F, M, out, start, scale, floor):
-    """Numerator of the multiplicative update for the Kullback-Leibler divergence, over stored entries of X only.
+    """Compute the numerator of the multiplicative update for the KL divergence, over stored entries of X.
 
         out[i] = sum_j x_ij / max(y_ij, floor) M[j],   Y = F M^T            (docs/methods.md 4.4)
 
