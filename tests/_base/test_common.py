@@ -135,6 +135,11 @@ def fresh(model, data, parameters):
     return clone(model).set_params(**own(model, views | parameters))
 
 
+def brief(model, max_iter):
+    """The model with at most this many iterations."""
+    return model.set_params(**own(model, {"max_iter": min(max_iter, model.get_params().get("max_iter", max_iter))}))
+
+
 def shared(table, models):
     """Every model with every case of a table, data and parameters first, that it shares with the others."""
     return [
@@ -151,7 +156,7 @@ def shared(table, models):
 
 
 @parametrize_with_checks(
-    [fresh(model, X[:, :1], {}) for model in MODELS],  # in one view: their data have other widths
+    [brief(fresh(model, X[:, :1], {}), 20) for model in MODELS],  # in one view: their data have other widths
     expected_failed_checks=lambda model: EXPECTED_FAILURES.get(type(model), {}),
 )
 def test_scikit_learn_checks(estimator, check):
@@ -165,7 +170,7 @@ def test_more_scikit_learn_checks(model, name):
         pytest.skip(f"this scikit-learn has no {name}")
     if name.endswith("pandas"):
         pytest.importorskip("pandas")
-    getattr(estimator_checks, name)(type(model).__name__, fresh(model, X[:, :1], {}))
+    getattr(estimator_checks, name)(type(model).__name__, brief(fresh(model, X[:, :1], {}), 20))
 
 
 @every_coder
@@ -379,8 +384,7 @@ REFUSED = {
 def test_odd_input_gives_finite_codes(model, case, rule):
     data, parameters = ODD[case]
     y = Y[: data.shape[0]]
-    sweeps = min(100, model.get_params().get("max_iter", 100))
-    model = fresh(model, data, {"n_clusters": 1, "rule": rule, "max_iter": sweeps} | parameters)
+    model = brief(fresh(model, data, {"n_clusters": 1, "rule": rule} | parameters), 30)
     refusal = REFUSED.get((case, rule), {}).get(type(model))
     if refusal:
         with pytest.raises((ValueError, TypeError), match=refusal):

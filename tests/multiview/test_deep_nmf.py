@@ -10,7 +10,6 @@ from sklearn.preprocessing import FunctionTransformer
 
 from laminar import MultiViewDeepNMF
 from laminar._base.clusters import above_noise
-from laminar._engine.data.derived import Stacked
 from laminar.datasets import make_views, partial_labels
 from laminar.deep import published
 from laminar.metrics import clustering_accuracy, normalized_mutual_information
@@ -259,15 +258,6 @@ def test_the_callers_matrices_stay_as_they_are():
     halves = [sp.csr_array((np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), X.indptr * 2), X.shape) for X in whole]
     assert fit(halves).score(halves) == pytest.approx(fit(whole).score(whole))
     assert [X.nnz for X in halves] == [2 * X.nnz for X in whole]
-
-
-def test_coding_is_one_pass_over_the_views(monkeypatch):
-    model, passes, times = fit(layers=6), [], Stacked.times
-    monkeypatch.setattr(Stacked, "times", lambda X, R: passes.append(X.shape) or times(X, R))
-    model.transform(VIEWS)
-    assert len(passes) == 1
-    model.score(VIEWS)
-    assert len(passes) == 3
 
 
 def test_with_named_output():

@@ -137,14 +137,14 @@ def test_identical_views_have_identical_factors(rule):
 
 
 @both_rules
-@pytest.mark.parametrize("lam", [0.0, 0.01, 1.0, 100.0])
+@pytest.mark.parametrize("lam", [0.0, 1.0, 100.0])
 def test_no_step_raises_the_objective(rule, lam):
     X, (H, Z), steps = VIEWS[1], STARTS[1], RULES[rule]
     target = np.random.default_rng(1).random((60, 3)) * 20
     view = ViewFactors(wrap(X), H, np.ascontiguousarray(Z.T))
     X = X / view.data.scale
     values, problem = [cost(X, view.H, view.Z.T, target, lam)], Pulled(view.data, target, lam)
-    for _ in range(20):
+    for _ in range(8):
         term, limit = problem.term("Z", {"H": view.H, "Z": view.Z}), problem.constraints["Z"]
         view.Z = steps.components(view.Z, term, limit)
         values.append(cost(X, view.H, view.Z.T, target, lam))

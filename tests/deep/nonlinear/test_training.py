@@ -153,7 +153,7 @@ def test_single_precision(activation, solver):
     fit = fit_stack(single, stack, H, solver=solver, max_iter=20, tol=0)
     assert {F.dtype for F in (fit.H, *fit.stack.weights)} == {np.dtype(np.float32)}
     double = fit_stack(X, stack, H, solver=solver, max_iter=20, tol=0)
-    assert fit.history[-1] == pytest.approx(double.history[-1], rel=0.2)
+    assert fit.history[-1] == pytest.approx(double.history[-1], rel=0.05)
 
 
 def test_threads_do_not_matter(two_threads):
