@@ -131,7 +131,7 @@ def check_update(update, F, objective, constraint=None, *, sweeps=20) -> None:
     again = update(optimum, objective, constraint)
     decrease = objective.evaluate(optimum).value - objective.evaluate(again).value
     _require(
-        abs(decrease) <= rounding + 1e-10 * values[-1],
+        abs(decrease) <= rounding + 1e-10 * abs(values[-1]),
         f"an update is stationary at a stationary point (the objective changed by {decrease})",
     )
     tol = 1e-4 if F.dtype == np.float64 else 1e-2
