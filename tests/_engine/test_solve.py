@@ -1,246 +1,334 @@
+"""`solve`: descent, stopping, extrapolation, callbacks and checkpoints, on one small problem per model."""
+
+import pickle
+
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
-from laminar import NMF, SemiNMF
-from laminar._base import factorizer as base
 from laminar._engine import updates
-from laminar._engine.constraints import Free, NonNegative
+from laminar._engine.constraints import Free, NonNegative, UnitSum
 from laminar._engine.data.matrix import wrap
-from laminar._engine.problem import Chain, Problem
-from laminar._engine.solve import Momentum, solve
+from laminar._engine.monitor import Monitor
+from laminar._engine.problem import Problem, fit, smooth_codes, sparse_codes
+from laminar._engine.solve import Extrapolation, State, solve, sweep
+from laminar.graphs import Chain, Labels
 
-MODELS = {"nmf": ("frobenius", NonNegative()), "semi": ("frobenius", Free()), "kl": ("kl", NonNegative())}
-every_model = pytest.mark.parametrize("model", MODELS)
-
-
-def setting(model="nmf", n=80, p=25, k=5, dtype=np.float64, seed=0):
-    """A problem, a start and updates."""
-    loss, sign = MODELS[model]
-    rng = np.random.default_rng(seed)
-    X = rng.gamma(0.5, size=(n, p)) - (0.5 if model == "semi" else 0)
-    start = {"H": rng.uniform(0.1, 0.5, (n, k)).astype(dtype), "Z": rng.uniform(0.1, 0.5, (p, k)).astype(dtype)}
-    problem = Problem(Chain(wrap(X.astype(dtype)), loss=loss), {"H": NonNegative(), "Z": sign})
-    rule = updates.multiplicative if loss == "kl" else updates.hals
-    return problem, start, {name: updates.for_constraint(rule, c) for name, c in problem.constraints.items()}
-
-
-def noise(problem, state):
-    return problem.term(problem.order[-1], state.best).noise(state.history[-1])
+N, P, K = 80, 25, 5
+LABELS = np.arange(N) % 7
+MODELS = {  # loss, constraint of Z, update of the non-negative factors, penalty
+    "nmf": ("frobenius", NonNegative(), updates.hals, None),
+    "semi-nmf": ("frobenius", Free(), updates.hals, None),
+    "kl-nmf": ("kl", NonNegative(), updates.multiplicative, None),
+    "gnmf": ("frobenius", NonNegative(), updates.hals, "graph"),
+    "wsf": ("frobenius", Free(), updates.hals, "graph"),
+    "masked nmf": ("frobenius", NonNegative(), updates.hals, "mask"),
+    "kl-gnmf": ("kl", UnitSum(), updates.entrywise, "published graph"),
+}
+both_ways = pytest.mark.parametrize("extrapolate", [False, True], ids=["plain", "extrapolated"])
+SIGNS = {"H": NonNegative(), "Z": NonNegative()}
 
 
-def residual(problem, F):
-    return max(problem.term(name, F).residual(F[name], c) for name, c in problem.constraints.items())
+def set_up(model, dtype=np.float64, n=N, k=K):
+    """Problem, random start and updates of one model: the positional arguments of `solve`."""
+    loss, constraint, update, penalty = MODELS[model]
+    rng = np.random.default_rng(0)
+    X = (rng.gamma(0.5, size=(n, P)) - (0.5 if constraint.signed else 0)).astype(dtype)
+    mask = (rng.random((n, k)) < 0.4).astype(dtype)
+    penalties = {
+        None: [],
+        "graph": [smooth_codes(Labels().build(X, np.arange(n) % 7), 0.1)],
+        "mask": [sparse_codes(mask.__getitem__, 0.01)],
+        "published graph": [smooth_codes(Chain().build(X), 0.1, invariant=False)],
+    }[penalty]
+    problem = Problem({"H": NonNegative(), "Z": constraint}, [fit(wrap(X), loss), *penalties])
+    start = {"H": rng.uniform(0.1, 0.5, (n, k)).astype(dtype), "Z": rng.uniform(0.1, 0.5, (P, k)).astype(dtype)}
+    start["Z"] = constraint.normalise(start["Z"])
+    return problem, start, {name: c.update(update) for name, c in problem.constraints.items()}
 
 
-@every_model
-@pytest.mark.parametrize("extrapolate", [False, True])
+@pytest.fixture(params=MODELS)
+def setup(request):
+    return set_up(request.param)
+
+
+def rounding(problem, factors, history):
+    last = list(problem.constraints)[-1]
+    return problem.objective(last, factors).fit.rounding_error(history[-1])
+
+
+def kkt_residual(problem, factors):
+    return max(problem.objective(name, factors).residual(factors[name], c) for name, c in problem.constraints.items())
+
+
+# Descent
+
+
+@both_ways
 @pytest.mark.parametrize("every", [1, 7])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_history_never_rises_and_ends_with_what_is_returned(model, extrapolate, every, dtype):
-    problem, start, rules = setting(model, dtype=dtype)
-    copies = {name: F.copy() for name, F in start.items()}
-    state = solve(problem, start, rules, max_iter=80, tol=0, extrapolate=extrapolate, evaluate_every=every)
-    assert np.diff(state.history).max() <= noise(problem, state)
-    assert state.history[-1] < problem.value(start)
-    assert abs(problem.value(state.best) - state.history[-1]) <= noise(problem, state)
-    for name, F in state.best.items():
+@pytest.mark.parametrize("model", MODELS)
+def test_objective_never_increases(model, extrapolate, every, dtype):
+    problem, start, rules = set_up(model, dtype)
+    solution = solve(problem, start, rules, monitor=Monitor(80, 0), extrapolate=extrapolate, evaluate_every=every)
+    history = solution.history
+    assert np.diff(history).max() <= rounding(problem, solution.factors, history)
+    assert history[-1] < problem.value(start)
+
+
+@pytest.mark.parametrize("sweeps", [1, 2, 3, 8, 15])
+@both_ways
+def test_last_entry_belongs_to_returned_factors(setup, sweeps, extrapolate):
+    solution = solve(*setup, monitor=Monitor(sweeps, 0), extrapolate=extrapolate)
+    assert setup[0].value(solution.factors) == pytest.approx(solution.history[-1], rel=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("model", MODELS)
+def test_returned_factors_respect_constraints(model, dtype):
+    problem, start, rules = set_up(model, dtype)
+    for name, F in solve(problem, start, rules, monitor=Monitor(20, 0), extrapolate=True).factors.items():
         assert F.dtype == dtype
-        assert_array_equal(problem.constraints[name].project(F.copy()), F)
-        assert_array_equal(start[name], copies[name])
+        assert_allclose(problem.constraints[name].project(F.copy()), F, rtol=4 * np.finfo(dtype).eps)
 
 
-@every_model
-@pytest.mark.parametrize("sweeps", range(1, 15))
-def test_stopped_anywhere_the_last_entry_belongs_to_the_returned_pair(model, sweeps):
-    """Buffers are used again inside: none that is part of the best pair."""
-    problem, start, rules = setting(model)
-    state = solve(problem, start, rules, max_iter=sweeps, tol=0, extrapolate=True)
-    assert problem.value(state.best) == pytest.approx(state.history[-1], rel=1e-10)
+def test_start_is_unchanged(setup):
+    before = {name: F.copy() for name, F in setup[1].items()}
+    solve(*setup, monitor=Monitor(10, 0), extrapolate=True)
+    for name, F in setup[1].items():
+        assert_array_equal(F, before[name])
 
 
 @pytest.mark.usefixtures("two_threads")
-@every_model
-def test_on_two_threads(model):
-    problem, start, rules = setting(model, n=400)
-    state = solve(problem, start, rules, max_iter=30, tol=0, extrapolate=True)
-    assert problem.value(state.best) == pytest.approx(state.history[-1], rel=1e-10)
-    assert np.diff(state.history).max() <= noise(problem, state)
+@pytest.mark.parametrize("model", MODELS)
+def test_objective_never_increases_on_two_threads(model):
+    problem, start, rules = set_up(model, n=700)
+    solution = solve(problem, start, rules, monitor=Monitor(30, 0), extrapolate=True)
+    assert problem.value(solution.factors) == pytest.approx(solution.history[-1], rel=1e-10)
+    assert np.diff(solution.history).max() <= rounding(problem, solution.factors, solution.history)
 
 
-@every_model
-def test_extrapolation_gets_lower_in_as_many_sweeps(model):
-    problem, start, rules = setting(model)
-    plain, leaping = (solve(problem, start, rules, max_iter=40, tol=0, extrapolate=e).history[-1] for e in (0, 1))
-    assert leaping < plain
+def test_one_factor_alone_reaches_its_optimum():
+    problem, start, _ = set_up("nmf")
+    codes = Problem({"H": NonNegative()}, problem.addends)
+    solution = solve(codes, start, {"H": updates.hals}, monitor=Monitor(300, 1e-12))
+    best = updates.exact(start["H"], problem.objective("H", start), NonNegative())
+    assert solution.factors["Z"] is start["Z"]
+    assert solution.history[-1] == pytest.approx(problem.value({**start, "H": best}), rel=1e-8)
 
 
-@every_model
-@pytest.mark.parametrize("patience", [0, 5])
-def test_no_leap_before_patience_ends(model, patience):
-    problem, start, rules = setting(model)
-    keywords = {"max_iter": 8, "tol": 0, "patience": patience}
-    plain, leaping = (solve(problem, start, rules, extrapolate=e, **keywords).history for e in (False, True))
-    first = max(patience, 1)  # there is no step to prolong before the second
-    assert leaping[:first] == plain[:first]
-    assert leaping[first] != plain[first]
+# Stopping
 
 
-@pytest.mark.parametrize(
-    ("model", "init", "patience"),
-    [(NMF, "random", 5), (NMF, (np.ones((6, 2)), np.ones((2, 4))), 5), (NMF, "nndsvd", 0), (SemiNMF, "random", 0)],
-)
-def test_random_starts_of_parts_wait_with_their_first_leap(model, init, patience, monkeypatch):
-    seen = []
-    monkeypatch.setattr(base, "solve", lambda *a, **k: seen.append(k["patience"]) or solve(*a, **k))
-    model(2, init=init, random_state=0).fit(np.random.default_rng(0).random((6, 4)))
-    assert seen == [patience]
+@both_ways
+@pytest.mark.parametrize("tol", [1e-3, 1e-5])
+def test_convergence_implies_small_kkt_residual(setup, extrapolate, tol):
+    solution = solve(*setup, monitor=Monitor(5000, tol), extrapolate=extrapolate)
+    assert solution.converged
+    assert solution.n_iter < 5000
+    assert kkt_residual(setup[0], solution.factors) <= 2 * np.sqrt(tol)  # measured one sweep before the last
 
 
-@every_model
-@pytest.mark.parametrize("extrapolate", [False, True])
-def test_converged_means_a_small_kkt_residual(model, extrapolate):
-    problem, start, rules = setting(model)
-    for tol in (1e-3, 1e-5):
-        state = solve(problem, start, rules, max_iter=5000, tol=tol, extrapolate=extrapolate)
-        assert state.converged
-        assert state.n_iter < 5000
-        # It was measured a sweep before the last.
-        assert residual(problem, state.best) <= 2 * np.sqrt(tol)
-
-
-def test_not_converged_while_the_residual_is_large():
-    problem, start, rules = setting()
-    stuck = {name: lambda F, term, constraint: F.copy() for name in rules}  # the objective is quiet for ever
-    state = solve(problem, start, stuck, max_iter=20, tol=1e-5)
-    assert residual(problem, start) > np.sqrt(1e-5)
-    assert not state.converged
-    assert state.n_iter == 20
+def test_large_residual_prevents_convergence():
+    problem, start, rules = set_up("nmf")
+    still = dict.fromkeys(rules, lambda F, objective, constraint: F.copy())  # the objective never changes
+    solution = solve(problem, start, still, monitor=Monitor(20, 1e-5))
+    assert kkt_residual(problem, start) > np.sqrt(1e-5)
+    assert not solution.converged
+    assert solution.n_iter == 20
 
 
 @pytest.mark.parametrize("X", [np.zeros((6, 4)), np.ones((6, 4))], ids=["zeros", "ones"])
-@pytest.mark.parametrize("extrapolate", [False, True])
-def test_tol_zero_runs_all_sweeps_even_at_an_exact_fit(X, extrapolate):
-    problem = Problem(Chain(wrap(X)), {"H": NonNegative(), "Z": NonNegative()})
+@both_ways
+def test_zero_tol_runs_all_sweeps(X, extrapolate):
+    """Even at an exact fit."""
     start = {"H": np.ones((6, 1)), "Z": np.ones((4, 1))}
-    state = solve(problem, start, {n: updates.hals for n in start}, max_iter=12, tol=0, extrapolate=extrapolate)
-    assert state.n_iter == 12
-    assert not state.converged
+    rules = dict.fromkeys(start, updates.hals)
+    solution = solve(Problem(SIGNS, [fit(wrap(X))]), start, rules, monitor=Monitor(12, 0), extrapolate=extrapolate)
+    assert solution.n_iter == 12
+    assert not solution.converged
 
 
-@every_model
-def test_a_start_at_the_optimum_stops_at_once(model):
-    problem, start, rules = setting(model, k=2)
-    best = solve(problem, start, rules, max_iter=3000, tol=1e-12, extrapolate=True).best
-    for extrapolate in (False, True):
-        state = solve(problem, best, rules, max_iter=100, tol=1e-5, extrapolate=extrapolate)
-        assert state.converged
-        assert state.n_iter <= 3
+@pytest.mark.parametrize("model", ["nmf", "semi-nmf", "kl-nmf", "gnmf", "wsf"])
+@both_ways
+def test_start_at_optimum_stops_at_once(model, extrapolate):
+    problem, start, rules = set_up(model, k=2)
+    best = solve(problem, start, rules, monitor=Monitor(3000, 1e-12), extrapolate=True).factors
+    solution = solve(problem, best, rules, monitor=Monitor(100, 1e-5), extrapolate=extrapolate)
+    assert solution.converged
+    assert solution.n_iter <= 3
 
 
 @pytest.mark.parametrize("max_iter", [1, 2, 9])
 @pytest.mark.parametrize("every", [1, 4])
-def test_max_iter(max_iter, every):
-    problem, start, rules = setting()
-    state = solve(problem, start, rules, max_iter=max_iter, tol=0, evaluate_every=every)
-    assert state.n_iter == max_iter
+def test_max_iter_and_evaluate_every_count_sweeps(max_iter, every):
+    solution = solve(*set_up("nmf"), monitor=Monitor(max_iter, 0), evaluate_every=every)
     evaluated = {i for i in range(1, max_iter + 1) if i % every == 0} | {1, max_iter}
-    assert len(state.history) == len(evaluated)
-    assert not state.converged
+    assert solution.n_iter == max_iter
+    assert len(solution.history) == len(evaluated)
+    assert not solution.converged
+
+
+def test_no_sweeps_return_start():
+    setup = set_up("nmf")
+    solution = solve(*setup, monitor=Monitor(0))
+    assert solution.history == []
+    assert all(solution.factors[name] is F for name, F in setup[1].items())
+
+
+def test_evaluate_every_does_not_change_plain_iterates():
+    often, seldom = (solve(*set_up("kl-nmf"), monitor=Monitor(21, 0), evaluate_every=e).factors for e in (1, 10))
+    for name in often:
+        assert_array_equal(seldom[name], often[name])
+
+
+# Callback
 
 
 @pytest.mark.parametrize("every", [1, 5])
-def test_callback_hears_of_every_sweep_and_may_stop(every):
-    problem, start, rules = setting()
-    heard = []
-
-    def callback(iteration, objective, seconds):
-        heard.append((iteration, objective, seconds))
-        return len(heard) == 7
-
-    state = solve(problem, start, rules, tol=0, extrapolate=True, evaluate_every=every, callback=callback)
-    iterations, objectives, seconds = map(list, zip(*heard, strict=True))
-    assert iterations == list(range(1, 8))
-    assert state.n_iter == 7
-    assert set(objectives) <= set(state.history)
-    assert objectives == sorted(objectives, reverse=True)
+def test_callback_is_called_every_sweep(every):
+    calls = []
+    monitor = Monitor(12, 0, lambda *arguments: calls.append(arguments))
+    solution = solve(*set_up("nmf"), monitor=monitor, extrapolate=True, evaluate_every=every)
+    iterations, values, seconds = map(list, zip(*calls, strict=True))
+    assert iterations == list(range(1, 13))
+    assert set(values) <= set(solution.history)
+    assert values == sorted(values, reverse=True)
     assert seconds == sorted(seconds)
-    assert seconds[0] > 0
-    assert not state.converged
-    # Stopped between two looks, the last sweeps count all the same.
-    assert problem.value(state.best) == pytest.approx(state.history[-1], rel=1e-10)
-    assert state.history[-1] < solve(problem, start, rules, max_iter=5, tol=0, extrapolate=True).history[-1]
 
 
-def test_a_loop_that_knows_nothing_but_nan_has_not_converged():
-    problem, start, rules = setting()
-    rules = dict.fromkeys(rules, lambda F, term, constraint: np.full_like(F, np.nan))
-    assert not solve(problem, start, rules, max_iter=50, tol=1e-3, extrapolate=True).converged
+@pytest.mark.parametrize("every", [1, 5])
+def test_callback_stops_without_losing_sweeps(every):
+    """Stopped between two evaluations, the sweeps since the last one count all the same."""
+    setup = set_up("nmf")
+    monitor = Monitor(500, 0, lambda iteration, *_: iteration == 7)
+    solution = solve(*setup, monitor=monitor, extrapolate=True, evaluate_every=every)
+    assert solution.n_iter == 7
+    assert not solution.converged
+    assert setup[0].value(solution.factors) == pytest.approx(solution.history[-1], rel=1e-10)
+    assert solution.history[-1] < solve(*setup, monitor=Monitor(5, 0), extrapolate=True).history[-1]
+
+
+# Extrapolation
+
+
+def test_extrapolation_is_lower_in_as_many_sweeps(setup):
+    plain, extrapolated = (solve(*setup, monitor=Monitor(40, 0), extrapolate=e).history[-1] for e in (False, True))
+    assert extrapolated < plain
+
+
+def test_first_sweep_is_not_extrapolated(setup):
+    plain, extrapolated = (solve(*setup, monitor=Monitor(1, 0), extrapolate=e).history for e in (False, True))
+    assert extrapolated == plain
+
+
+class Spoiled:
+    """`hals` whose result is multiplied by ``harm`` in one sweep; it keeps what it is given."""
+
+    def __init__(self, harm, at=6):
+        self.harm, self.at, self.given = harm, at, []
+
+    def __call__(self, F, objective, constraint):
+        self.given.append(F.copy())
+        new = updates.hals(F, objective, constraint)
+        return new * self.harm if len(self.given) == self.at else new
 
 
 @pytest.mark.parametrize("harm", [1.5, np.nan])
-def test_a_sweep_that_makes_things_worse_is_taken_back(harm):
-    problem, start, rules = setting()
-    sweep, given = 0, {}
-
-    def spoiled(F, term, constraint):
-        nonlocal sweep
-        sweep += 1
-        given[sweep] = F.copy()
-        new = updates.hals(F, term, constraint)
-        return new * harm if sweep == 6 else new
-
-    state = solve(problem, start, {**rules, "Z": spoiled}, max_iter=5, tol=0, extrapolate=True)
-    best, kept = {name: F.copy() for name, F in state.best.items()}, list(state.history)
-    sweep = 0
-    state = solve(problem, start, {**rules, "Z": spoiled}, max_iter=6, tol=0, extrapolate=True)
-    assert state.history == kept  # the sixth is not among them
-    for name in best:
-        assert_array_equal(state.best[name], best[name])
-        assert_array_equal(state.factors[name], best[name])
-    sweep = 0
-    state = solve(problem, start, {**rules, "Z": spoiled}, max_iter=20, tol=0, extrapolate=True)
-    assert_array_equal(given[7], best["Z"])  # the seventh starts where the fifth had ended
-    assert 5 < len(state.history) < 20
-    assert np.diff(state.history).max() <= 0
+def test_sweep_that_increases_is_taken_back(harm):
+    problem, start, rules = set_up("nmf")
+    five, six = (
+        solve(problem, start, {**rules, "Z": Spoiled(harm)}, monitor=Monitor(n, 0), extrapolate=True) for n in (5, 6)
+    )
+    assert six.history == five.history
+    for name, F in five.factors.items():
+        assert_array_equal(six.factors[name], F)
 
 
-def test_momentum_grows_while_it_helps_and_shrinks_when_it_does_not():
-    momentum = Momentum(0.5)
+@pytest.mark.parametrize("harm", [1.5, np.nan])
+def test_restart_begins_at_accepted_factors(harm):
+    problem, start, rules = set_up("nmf")
+    accepted = solve(problem, start, {**rules, "Z": Spoiled(harm)}, monitor=Monitor(5, 0), extrapolate=True).factors
+    spoiled = Spoiled(harm)
+    solution = solve(problem, start, {**rules, "Z": spoiled}, monitor=Monitor(20, 0), extrapolate=True)
+    assert_array_equal(spoiled.given[6], accepted["Z"])  # the seventh starts where the fifth had ended
+    assert 5 < len(solution.history) < 20
+    assert np.diff(solution.history).max() <= 0
+
+
+def test_nan_alone_does_not_converge():
+    problem, start, rules = set_up("nmf")
+    rules = dict.fromkeys(rules, lambda F, objective, constraint: np.full_like(F, np.nan))
+    assert not solve(problem, start, rules, monitor=Monitor(50, 1e-3), extrapolate=True).converged
+
+
+def test_beta_grows_and_shrinks_within_bounds():
+    momentum = Extrapolation()
     first = momentum.beta
     momentum.grow()
-    assert first < momentum.beta <= 1
+    assert first < momentum.beta <= momentum.bound <= 1
     grown = momentum.beta
     momentum.shrink()
-    assert momentum.beta < grown
+    assert momentum.beta == grown / 2
+    assert momentum.bound == grown
     for _ in range(500):
         momentum.grow()
-    assert momentum.beta <= momentum.ceiling <= 1
+        assert momentum.beta <= momentum.bound <= 1
 
 
-def test_a_single_moving_factor():
-    problem, start, _ = setting()
-    fixed = Problem(problem.chain, {"H": NonNegative()})
-    state = solve(fixed, start, {"H": updates.hals}, max_iter=300, tol=1e-12)
-    assert state.best["Z"] is start["Z"]
-    expected = updates.exact(start["H"], problem.term("H", start))
-    assert state.history[-1] == pytest.approx(problem.value({**start, "H": expected}), rel=1e-8)
+# Checkpoints
 
 
-def test_a_fit_at_the_end_of_its_precision_stops():
-    """In single precision, with nearly dependent components, rounding can hide every further descent."""
-    X = np.random.default_rng(1).normal(size=(30, 6)).astype(np.float32)
-    model = SemiNMF(3, random_state=0).fit(X)
-    assert model.converged_
-    assert model.n_iter_ < 200
+@both_ways
+@pytest.mark.parametrize("every", [1, 4])
+@pytest.mark.parametrize("at", [1, 6, 13])
+def test_pickled_state_resumes_digit_for_digit(setup, extrapolate, every, at):
+    problem, start, rules = setup
+    momentum = Extrapolation() if extrapolate else None
+    state = State(dict(start), dict(start), Monitor(20, 0), momentum, every)
+    for _ in range(at):
+        sweep(problem, rules, state)
+    resumed = pickle.loads(pickle.dumps(state))
+    for each in (state, resumed):
+        while each.monitor.running:
+            sweep(problem, rules, each)
+    assert resumed.monitor.history == state.monitor.history
+    for name, F in state.accepted.items():
+        assert_array_equal(resumed.accepted[name], F)
+        assert_array_equal(resumed.point[name], state.point[name])
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@both_ways
+def test_sweeps_by_hand_are_solve(setup, extrapolate):
+    problem, start, rules = setup
+    state = State(dict(start), dict(start), Monitor(12, 0), Extrapolation() if extrapolate else None)
+    while state.monitor.running:
+        sweep(problem, rules, state)
+    assert state.monitor.history == solve(*setup, monitor=Monitor(12, 0), extrapolate=extrapolate).history
+
+
+# Single precision
+
+
+def test_rounding_ends_single_precision_fit():
+    """With nearly dependent components rounding can hide every further descent."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(30, 6)).astype(np.float32)
+    start = {"H": rng.uniform(size=(30, 3)).astype(np.float32), "Z": rng.normal(size=(6, 3)).astype(np.float32)}
+    problem = Problem({"H": NonNegative(), "Z": Free()}, [fit(wrap(X))])
+    rules = {"H": updates.hals_or_exact, "Z": updates.least_squares}
+    solution = solve(problem, start, rules, monitor=Monitor(2000, 1e-8), extrapolate=True)
+    assert solution.converged
+    assert solution.n_iter < 1000
+
+
 @pytest.mark.parametrize("seed", range(3))
-def test_single_precision_does_not_climb_on_its_own_noise(seed):
+def test_single_precision_does_not_climb_on_rounding(seed):
     rng = np.random.default_rng(seed)
-    X = rng.random((40, 4)) @ rng.random((4, 30)) + 0.1 * rng.random((40, 30))
-    history = NMF(4, solver="mu", init="random", random_state=0, tol=0, max_iter=400).fit(X.astype(np.float32))
-    history = history.objective_history_
-    noise = 8 * np.finfo(np.float32).eps * np.square(X).sum()
-    assert (history <= np.minimum.accumulate(history) + 1.01 * noise).all()
+    X = (rng.random((40, 4)) @ rng.random((4, 30)) + 0.1 * rng.random((40, 30))).astype(np.float32)
+    start = {"H": rng.random((40, 4)).astype(np.float32), "Z": rng.random((30, 4)).astype(np.float32)}
+    problem = Problem(SIGNS, [fit(wrap(X))])
+    rules = dict.fromkeys(start, updates.multiplicative)
+    solution = solve(problem, start, rules, monitor=Monitor(400, 0), extrapolate=True)
+    history = np.array(solution.history)
+    assert (history <= np.minimum.accumulate(history) + 1.01 * rounding(problem, start, [1.0])).all()

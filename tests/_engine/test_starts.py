@@ -1,3 +1,5 @@
+"""Starts: shapes, signs, scale and seed of all; the oracle of each; components learned on a subsample."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,9 +9,13 @@ from sklearn.decomposition._nmf import _initialize_nmf
 
 from laminar import NMF, SemiNMF
 from laminar._engine import starts as init
-from laminar._engine.constraints import NonNegative
+from laminar._engine.constraints import Free, NonNegative
 from laminar._engine.data.matrix import wrap
-from laminar._engine.starts import STARTS
+from laminar._engine.monitor import Monitor
+from laminar._engine.problem import Problem, fit
+from laminar._engine.solve import solve
+from laminar._engine.starts import MIN_SAMPLES, MIN_STEP, NONNEGATIVE_STARTS, SAMPLES_PER_COMPONENT, STARTS
+from laminar._engine.updates import hals, hals_or_exact, least_squares
 
 every_start = pytest.mark.parametrize("name", STARTS)
 ks = pytest.mark.parametrize("k", [1, 2, 5])
@@ -59,13 +65,13 @@ def tail(X, k):
     return np.linalg.norm(s[k:]) / np.linalg.norm(s)
 
 
-# ---- all ---------------------------------------------------------------------------------------------------------
+# All
 
 
 @every_start
 @pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sp.csr_matrix, sp.csc_matrix])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_codes_are_finite_and_non_negative(name, form, dtype):
+def test_codes_are_finite_and_nonnegative(name, form, dtype):
     X = positive().astype(dtype)
     H, Z = start(name, form(X), 4)
     assert H.shape == (40, 4)
@@ -79,7 +85,7 @@ def test_codes_are_finite_and_non_negative(name, form, dtype):
 
 
 @every_start
-def test_the_same_seed_gives_the_same_start(name):
+def test_same_seed_gives_same_start(name):
     X = positive()
     for a, b in zip(start(name, X, 4), start(name, X, 4), strict=True):
         assert_array_equal(a, b)
@@ -91,7 +97,7 @@ def test_the_same_seed_gives_the_same_start(name):
 @pytest.mark.parametrize("X", [positive(6, 4), positive(3, 9), np.zeros((6, 4)), np.ones((6, 4)), mixed(6, 4)])
 @pytest.mark.parametrize("k", [1, 6, 11])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_more_components_than_the_data_have(name, X, k):
+def test_more_components_than_rank_are_filled(name, X, k):
     H, Z = start(name, X, k)
     assert H.shape == (len(X), k)
     assert Z.shape == (X.shape[1], k)
@@ -101,17 +107,17 @@ def test_more_components_than_the_data_have(name, X, k):
 
 
 @every_start
-def test_the_start_has_the_scale_of_the_data(name):
+def test_start_is_free_of_scale(name):
     """In unit scale it does not depend on it at all."""
     X = positive()
     for a, b in zip(start(name, X, 4), start(name, 1e-7 * X, 4), strict=True):
         assert_allclose(a, b, rtol=1e-5, atol=1e-8)
 
 
-# ---- random, k-means ---------------------------------------------------------------------------------------------
+# Random, k-means
 
 
-def test_random_has_the_mean_of_the_data_by_order_of_magnitude():
+def test_random_start_has_mean_of_data():
     X = positive()
     H, Z = start("random", X, 4)
     assert (H @ Z.T).mean() == pytest.approx((X / X.max()).mean() / 4, rel=0.3)
@@ -120,7 +126,7 @@ def test_random_has_the_mean_of_the_data_by_order_of_magnitude():
     assert (H @ Z.T).std() > 0
 
 
-def test_kmeans_is_memberships_plus_a_fifth():
+def test_kmeans_start_is_memberships_plus_fifth():
     rng = np.random.default_rng(0)
     y = rng.integers(3, size=60)
     X = 10 * np.eye(3)[y] + rng.normal(size=(60, 3))
@@ -131,7 +137,7 @@ def test_kmeans_is_memberships_plus_a_fifth():
     assert_allclose(Z, np.linalg.lstsq(H, U, rcond=None)[0].T, atol=1e-9)
 
 
-# ---- NNDSVD ------------------------------------------------------------------------------------------------------
+# NNDSVD
 
 
 @ks
@@ -144,7 +150,7 @@ def test_nndsvd_equals_scikit_learn(name, shape, k):
         assert_allclose(got, expected, atol=1e-5)
 
 
-def test_nndsvdar_raises_zeros_a_little():
+def test_nndsvdar_raises_zeros_little():
     X = positive()
     mean = (X / X.max()).mean()
     for plain, raised in zip(start("nndsvd", X, 4), start("nndsvdar", X, 4), strict=True):
@@ -154,12 +160,12 @@ def test_nndsvdar_raises_zeros_a_little():
         assert (raised[plain == 0] <= mean / 100).all()
 
 
-# ---- Semi-NMF ----------------------------------------------------------------------------------------------------
+# Semi-NMF
 
 
 @pytest.mark.parametrize("k", [2, 5, 8])
 @pytest.mark.parametrize("make", [positive, mixed, blocks, zero_samples])
-def test_svd_start_is_the_best_product_of_rank_one_less(make, k):
+def test_svd_start_has_error_of_rank_less_one(make, k):
     X = make()
     H, Z = start("svd", X, k)
     assert (H >= 0).all()
@@ -180,7 +186,7 @@ def test_svd_start_of_one_component(make):
 
 @pytest.mark.parametrize("k", [1, 2, 3, 5, 9])
 @pytest.mark.parametrize("make", NON_NEGATIVE.values(), ids=NON_NEGATIVE)
-def test_lp_start_is_the_optimum_for_non_negative_data(make, k):
+def test_lp_start_is_optimum_of_nonnegative_data(make, k):
     X = make()
     H, Z = start("lp", X, k)
     assert (H >= 0).all()
@@ -188,13 +194,13 @@ def test_lp_start_is_the_optimum_for_non_negative_data(make, k):
 
 
 @pytest.mark.parametrize("make", NON_NEGATIVE.values(), ids=NON_NEGATIVE)
-def test_lp_start_in_single_precision(make):
+def test_lp_start_holds_in_single_precision(make):
     X = make().astype(np.float32)
     H, Z = start("lp", X, 4)
     assert error(X, H, Z) == pytest.approx(tail(X.astype(float), 4), abs=1e-3)
 
 
-def test_lp_start_when_only_a_combination_is_positive():
+def test_lp_start_finds_positive_combination():
     """No singular vector has one sign, the span of two of them holds a positive vector."""
     rng = np.random.default_rng(0)
     angle = rng.uniform(-1.2, 1.2, 50)
@@ -213,7 +219,7 @@ def test_lp_start_when_only_a_combination_is_positive():
 
 @ks
 @pytest.mark.parametrize("seed", range(3))
-def test_lp_start_of_mixed_signs(k, seed):
+def test_lp_start_of_mixed_signs_keeps_rank(k, seed):
     X = mixed(seed=seed)
     H, Z = start("lp", X, k)
     assert (H >= 0).all()
@@ -223,7 +229,7 @@ def test_lp_start_of_mixed_signs(k, seed):
     assert np.linalg.matrix_rank(H, tol=1e-8) == k  # without the flip of signs it would lose rank
 
 
-def test_best_components():
+def test_best_components_are_least_squares():
     X = mixed()
     H = np.random.default_rng(1).uniform(size=(40, 3))
     U = X / np.abs(X).max()
@@ -231,25 +237,45 @@ def test_best_components():
     assert (init.best_components(wrap(X), H, NonNegative()) >= 0).all()
 
 
-# ---- through a model ---------------------------------------------------------------------------------------------
+# Through a model
 
 
-@every_start
+MODELS = [(model, name) for model in (NMF, SemiNMF) for name in STARTS if model is SemiNMF or name not in ("svd", "lp")]
+
+
+@pytest.mark.parametrize(("model", "name"), MODELS, ids=lambda value: getattr(value, "__name__", value))
 @pytest.mark.parametrize("solver", ["hals", "mu"])
-@pytest.mark.parametrize("model", [NMF, SemiNMF])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_a_fit_goes_down_from_every_start(name, model, solver):
-    if model is NMF and name in ("svd", "lp"):
-        with pytest.raises(ValueError, match="SemiNMF"):
-            NMF(3, init=name).fit(positive())
-        return
+def test_fit_descends_from_every_start(name, model, solver):
     fitted = model(3, init=name, solver=solver, max_iter=30, random_state=0).fit(positive())
     assert np.diff(fitted.objective_history_).max(initial=0) <= 1e-9 * fitted.objective_history_[0]
     assert fitted.reconstruction_err_ / np.linalg.norm(positive()) < 1.1 * tail(positive(), 3) + 0.05
 
 
+@pytest.mark.parametrize("name", ["svd", "lp"])
+def test_signed_start_is_refused_by_nmf(name):
+    with pytest.raises(ValueError, match="SemiNMF"):
+        NMF(3, init=name).fit(positive())
+
+
+@pytest.mark.parametrize(("model", "name"), MODELS, ids=lambda value: getattr(value, "__name__", value))
+def test_named_start_respects_constraint(model, name):
+    constraint = model._constraints["Z"]
+    data = wrap(positive())
+    factors = init.named_start(name, data, 4, np.random.RandomState(0), constraint)
+    assert_array_equal(constraint.project(factors["Z"].copy()), factors["Z"])
+    if constraint.signed and name in NONNEGATIVE_STARTS:
+        assert_allclose(factors["Z"], init.best_components(data, factors["H"]), atol=1e-9)
+
+
+def test_without_zeros_raises_them_alone():
+    F = np.array([[0.0, 2.0], [4.0, 2.0]])
+    assert_allclose(init.without_zeros(F), [[2e-3, 2], [4, 2]])
+    assert init.without_zeros(-F).min() == -4  # a signed factor is left as it is
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_lp_reaches_the_optimum_with_many_components(dtype):
+def test_lp_start_with_many_components_is_optimum(dtype):
     """Its codes are nearly parallel: least squares by a Gram would lose the optimum in single precision."""
     X = np.random.default_rng(0).gamma(1.0, size=(300, 120)).astype(dtype)
     X[0] *= 1e-3
@@ -260,7 +286,7 @@ def test_lp_reaches_the_optimum_with_many_components(dtype):
 
 
 @pytest.mark.parametrize("seed", [0, 4, 12])
-def test_lp_start_does_not_live_on_rounding_errors(seed):
+def test_lp_start_ignores_rounding_errors(seed):
     """Between blocks the singular vectors hold rounding errors, and millions of them make a positive vector too."""
     rng = np.random.default_rng(seed)
     X = block_diag(*[rng.poisson(1.0, size=(100, 60)) for _ in range(5)]).astype(np.float32)
@@ -269,9 +295,81 @@ def test_lp_start_does_not_live_on_rounding_errors(seed):
     assert np.linalg.cond(H) < 1e3
 
 
-def test_a_positive_combination_of_blocks_is_wide():
+def test_positive_combination_of_blocks_is_wide():
     leak = 1e-7 * np.random.default_rng(0).uniform(size=(60, 3))
     V = block_diag(*3 * [np.full((20, 1), 20**-0.5)]) + leak
     V[:20, 0] += 1e-3  # the program may then choose its corner
     x = init._positive_combination(V)
     assert x.min() > 1e-2 * x.max()
+
+
+# Components learned on a subsample
+
+TALL, SMALL_K = 9000, 6
+SIGNS = {"nmf": (NonNegative(), hals), "semi-nmf": (Free(), hals_or_exact)}
+
+
+@pytest.fixture(scope="module")
+def planted():
+    """Tall data of rank 6 and a little noise."""
+    rng = np.random.default_rng(0)
+    H, Z = (rng.gamma(1.0, size=shape) * (rng.random(shape) < 0.4) for shape in ((TALL, 6), (6, 30)))
+    return H @ Z + 0.05 * rng.random((TALL, 30))
+
+
+def tall_setup(X, model):
+    """Problem, random start, updates and data."""
+    constraint, update = SIGNS[model]
+    data, constraints = wrap(X), {"H": NonNegative(), "Z": constraint}
+    factors = init.named_start("random", data, SMALL_K, np.random.RandomState(1), constraint)
+    return Problem(constraints, [fit(data)]), factors, {name: c.update(update) for name, c in constraints.items()}, data
+
+
+@pytest.mark.parametrize("k", [2, 100])
+@pytest.mark.parametrize("tall", [False, True])
+def test_subsample_is_for_tall_data_alone(k, tall):
+    n = MIN_STEP * max(SAMPLES_PER_COMPONENT * k, MIN_SAMPLES) - (not tall)
+    rng = np.random.default_rng(0)
+    factors = {"H": rng.random((n, k)), "Z": rng.random((3, k))}
+    updates = {"H": hals, "Z": least_squares}
+    got = init.learned_on_subsample(wrap(rng.random((n, 3))), factors, {"H": NonNegative(), "Z": Free()}, updates)
+    assert got["H"] is factors["H"]
+    assert (got["Z"] is factors["Z"]) == (not tall)
+
+
+@pytest.mark.parametrize("model", SIGNS)
+def test_learned_components_save_sweeps(model, planted):
+    problem, factors, updates, data = tall_setup(planted, model)
+    learned = init.learned_on_subsample(data, factors, problem.constraints, updates)
+    quick = solve(problem, learned, updates, monitor=Monitor(1, 0), extrapolate=True).history[-1]
+    plain = solve(problem, factors, updates, monitor=Monitor(2, 0), extrapolate=True).history
+    assert quick < plain[0] / 2
+    assert quick < plain[1]
+
+
+@pytest.mark.parametrize("model", SIGNS)
+def test_learned_components_end_as_low(model, planted):
+    problem, factors, updates, data = tall_setup(planted, model)
+    ends = [
+        solve(problem, start, updates, monitor=Monitor(300, 1e-5), extrapolate=True).history[-1]
+        for start in (init.learned_on_subsample(data, factors, problem.constraints, updates), factors)
+    ]
+    assert ends[0] <= 1.05 * ends[1]
+
+
+@pytest.mark.parametrize("model", SIGNS)
+def test_learned_components_leave_start_unchanged(model, planted):
+    problem, factors, updates, data = tall_setup(planted, model)
+    before = {name: F.copy() for name, F in factors.items()}
+    init.learned_on_subsample(data, factors, problem.constraints, updates)
+    for name, F in factors.items():
+        assert_array_equal(F, before[name])
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("form", [np.asfortranarray, sp.csr_array, sp.csc_array])
+def test_form_of_tall_data_does_not_matter(form, planted):
+    first, other = (
+        NMF(6, init="random", random_state=0, max_iter=2).fit(X).objective_history_ for X in (planted, form(planted))
+    )
+    assert_allclose(other, first, rtol=1e-6)

@@ -1,12 +1,20 @@
+"""Linear layers: composition, least squares over their weights, canonical scale."""
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from laminar._engine.data.matrix import wrap
-from laminar.deep.composition import canonical, compose, is_narrow, keep_close, least_change, regress
-from laminar.deep.rotation import nonnegative_rotation
-from laminar.graphs import KNN
-from laminar.graphs.smoothing import smooth
+from laminar.deep.composition import (
+    canonical,
+    compose,
+    is_narrow,
+    keep_close,
+    least_change,
+    pretrain,
+    regress,
+    unit_basis,
+)
 
 
 def stack(sizes=(8, 5, 3), p=12, seed=0):
@@ -14,7 +22,7 @@ def stack(sizes=(8, 5, 3), p=12, seed=0):
     return [rng.normal(size=(k, b)) for k, b in zip(sizes, (p, *sizes[:-1]), strict=True)]
 
 
-def test_keep_close_is_the_rule_of_least_change_after_any_number_of_sweeps():
+def test_keep_close_is_many_sweeps_of_least_change():
     """Sweep by sweep as the mathematics writes it, with top codes that move: the result is one step at the end."""
     rng = np.random.default_rng(1)
     weights, X = stack(), rng.normal(size=(40, 12))
@@ -33,7 +41,7 @@ def test_keep_close_is_the_rule_of_least_change_after_any_number_of_sweeps():
     assert np.linalg.matrix_rank(got[0]) == 8
 
 
-def test_least_change_reaches_the_best_basis():
+def test_least_change_reaches_best_basis():
     rng = np.random.default_rng(2)
     X, H = rng.normal(size=(40, 12)), rng.uniform(size=(40, 3))
     got = least_change(stack(), H.T @ H, H.T @ X)
@@ -41,11 +49,11 @@ def test_least_change_reaches_the_best_basis():
 
 
 @pytest.mark.parametrize(("sizes", "narrow"), [((8, 5, 3), False), ((3,), False), ((2, 3), True), ((5, 2, 4), True)])
-def test_narrow(sizes, narrow):
+def test_narrow_means_hidden_rank_below_top(sizes, narrow):
     assert is_narrow(stack(sizes)) == narrow
 
 
-def test_canonical_keeps_the_products():
+def test_canonical_scale_keeps_products():
     rng = np.random.default_rng(3)
     weights = stack()
     codes = [rng.uniform(size=(20, k)) for k in (8, 5, 3)]
@@ -56,7 +64,7 @@ def test_canonical_keeps_the_products():
         assert_allclose(size, np.linalg.norm(B, axis=1))
 
 
-def test_regress():
+def test_regression_equals_numpy():
     rng = np.random.default_rng(4)
     H, Y = rng.uniform(size=(50, 4)), rng.normal(size=(50, 7))
     expected = np.linalg.lstsq(H, Y, rcond=None)[0]
@@ -65,27 +73,24 @@ def test_regress():
     assert_allclose(regress(H, data) * data.scale, expected, atol=1e-10)
 
 
-# ---- smoothing ----------------------------------------------------------------------------------------------------
+def test_unit_basis_keeps_zero_components():
+    weights = stack()
+    weights[1][2] = 0
+    units, sizes = unit_basis(weights)
+    assert_allclose(compose(units)[1][2], 0)
+    assert sizes[1][2] == 0
+    assert all(np.isfinite(Z).all() for Z in units)
 
 
-@pytest.mark.parametrize("strength", [0.0, 1.0, 30.0])
-def test_smoothing_is_the_dense_solution(strength):
-    rng = np.random.default_rng(0)
-    C = rng.normal(size=(60, 4))
-    graph = KNN(4).build(C)
-    W = graph.tocsr().toarray()
-    d = W.sum(1)
-    N = W / np.sqrt(d) / np.sqrt(d)[:, None]
-    expected = np.linalg.solve((1 + strength) * np.eye(60) - strength * N, C)
-    assert_allclose(smooth(graph, C, strength), expected, atol=1e-6)
+def test_pretraining_factorises_codes_in_distances_of_data():
+    """Whatever basis the codes below are known in: the layer above is fitted to the same distances."""
+    X, seen = np.random.default_rng(5).normal(size=(30, 6)), []
 
+    def codes(data, k):
+        seen.append(data)
+        return np.random.default_rng(k).uniform(size=(data.shape[0], k))
 
-def test_rotation_goes_down_and_keeps_distances():
-    rng = np.random.default_rng(1)
-    planted = rng.gamma(1.0, size=(100, 4)) * (rng.random((100, 4)) < 0.4)
-    R = np.linalg.qr(rng.normal(size=(4, 4)))[0]
-    H, history, converged = nonnegative_rotation(planted @ R, np.random.RandomState(0), n_starts=4)
-    assert (H >= 0).all()
-    assert converged == (len(history) < 150)
-    assert np.diff(history).max() <= 1e-10
-    assert history[-1] < 0.05 * history[0]
+    H, Z = pretrain(wrap(X), (5, 3), codes)
+    below = seen[1].product(np.eye(seen[1].shape[1])) * seen[1].scale
+    assert_allclose(below @ below.T, H[0] @ Z[0] @ Z[0].T @ H[0].T, atol=1e-9)
+    assert_allclose(Z[1], np.linalg.lstsq(H[1], H[0], rcond=None)[0], atol=1e-9)
