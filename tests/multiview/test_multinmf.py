@@ -134,63 +134,11 @@ def test_identical_views_have_identical_factors(rule):
 
 
 @both_rules
-<<<<<<< HEAD
-@pytest.mark.parametrize("lam", [0.0, 1.0, 100.0])
-def test_no_step_raises_the_objective(rule, lam):
-    X, (H, Z), steps = VIEWS[1], STARTS[1], RULES[rule]
-    target = np.random.default_rng(1).random((60, 3)) * 20
-    view = ViewFactors(wrap(X), H, np.ascontiguousarray(Z.T))
-    X = X / view.data.scale
-    values, problem = [cost(X, view.H, view.Z.T, target, lam)], Pulled(view.data, target, lam)
-    for _ in range(8):
-        term, limit = problem.term("Z", {"H": view.H, "Z": view.Z}), problem.constraints["Z"]
-        view.Z = steps.components(view.Z, term, limit)
-        values.append(cost(X, view.H, view.Z.T, target, lam))
-        view.normalize()
-        assert cost(X, view.H, view.Z.T, target, lam) == pytest.approx(values[-1], rel=1e-10)
-        view.H = steps.codes(view.H, problem.term("H", {"H": view.H, "Z": view.Z}), limit)
-        values.append(cost(X, view.H, view.Z.T, target, lam))
-    assert (np.diff(values) <= 1e-10 * values[0]).all()
-    assert values[-1] < 0.7 * values[0]
-    for init in ("random", "chained"):
-        history = fit(rule=rule, lam=lam, init=init, max_iter=5).objective_history_
-        assert (np.diff(history) <= 1e-10 * history[0]).all()
-
-
-def test_terms_are_the_objective():
-    data, (H, Z), target = wrap(VIEWS[0]), STARTS[0], np.random.default_rng(1).random((60, 3))
-    problem, factors = Pulled(data, target, 0.3), {"H": H, "Z": np.ascontiguousarray(Z.T)}
-    terms = {name: problem.term(name, factors) for name in "HZ"}
-    for name, term in terms.items():
-        check_term(term, factors[name])
-    value = cost(VIEWS[0] / data.scale, H, Z, target, 0.3) / 2
-    assert terms["H"].value(factors["H"]) == pytest.approx(value)
-    constant = 0.3 / 2 * (target**2).sum()
-    assert terms["Z"].value(factors["Z"]) + constant == pytest.approx(value)
-
-
-def test_components_descend_to_the_optimum():
-    view = ViewFactors(wrap(VIEWS[0]), STARTS[0][0], np.ascontiguousarray(STARTS[0][1].T))
-    target = np.random.default_rng(1).random((60, 3))
-    term = Pulled(view.data, target, 0.5).term("Z", {"H": view.H, "Z": view.Z})
-    best = descend(view.Z, term, sweeps=300)
-    X, H, shape = VIEWS[0] / view.data.scale, view.H, view.Z.shape
-    found = minimize(
-        lambda z: cost(X, H, z.reshape(shape).T, target, 0.5),
-        view.Z.ravel(),
-        bounds=[(0, None)] * view.Z.size,
-        method="L-BFGS-B",
-        options={"maxiter": 5000, "maxfun": 10**6, "ftol": 1e-14, "gtol": 1e-10},
-    )
-    assert cost(X, H, best.T, target, 0.5) <= found.fun * (1 + 1e-9)
-    np.testing.assert_allclose(best.ravel(), found.x, atol=1e-3 * best.max())
-=======
 @pytest.mark.parametrize("lam", [0.0, 0.01, 1.0, 100.0])
 @pytest.mark.parametrize("init", ["random", "chained"])
 def test_objective_never_increases(rule, lam, init):
     history = fit(rule=rule, lam=lam, init=init, max_iter=5).objective_history_
     assert (np.diff(history) <= 1e-10 * history[0]).all()
->>>>>>> wt-engine
 
 
 def test_fast_rule_ends_no_higher_than_the_published():
