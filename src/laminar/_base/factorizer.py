@@ -57,6 +57,19 @@ class Factorization(Problem):
         """Return an objective in unit scale in the units of X."""
         return value * self.unit + self.offset
 
+    @property
+    def samples(self) -> Matrix:
+        """X, of which ``data`` may be a reduced form."""
+        return self.data
+
+    def join(self, H: np.ndarray) -> np.ndarray:
+        """Return codes of the rows of ``data``, from codes of the samples."""
+        return H
+
+    def expand(self, H: np.ndarray) -> np.ndarray:
+        """Return codes of the samples in the unit scale of X, from codes of the rows of ``data``."""
+        return H
+
 
 class NonNegativeData:
     """Check of X for factorisations of non-negative data."""
@@ -205,7 +218,7 @@ class Factorizer(CallbackSupportMixin, Coder):
     def _attributes(self, solution: Solution, problem: Factorization, X) -> None:
         """Set the fitted attributes."""
         H, Z = self._canonical(solution, problem)
-        self._set_layer(problem.data, H, Z)
+        self._set_layer(problem.samples, problem.expand(H), Z)
 
     # ---- what they are made of -----------------------------------------------------------------------------------
 
@@ -269,12 +282,12 @@ class Factorizer(CallbackSupportMixin, Coder):
         if given[0] is None:
             raise ValueError("init: H must be given; Z may be None, the best components for H are then taken.")
         (n, p), (H, Z) = X.shape, given
-        H = self._check_factor("H", H, (n, k), problem.constraints["H"])
+        H = problem.join(self._check_factor("H", H, (n, k), problem.constraints["H"])).astype(data.dtype)
         if Z is None:
-            return {"H": H.astype(data.dtype), "Z": best_components(data, H, problem.constraints["Z"])}
+            return {"H": H, "Z": best_components(data, H, problem.constraints["Z"])}
         Z = self._check_factor("Z", Z, (k, p), problem.constraints["Z"])
         # The scale of X is in the components here and in the codes of the fitted model.
-        return {"H": H.astype(data.dtype), "Z": np.array(Z.T / data.scale, data.dtype, order="C")}
+        return {"H": H, "Z": np.array(Z.T / data.scale, data.dtype, order="C")}
 
     def _check_factor(self, name: str, F, shape: tuple[int, int], constraint: Constraint) -> np.ndarray:
         """Check a factor to start from: its shape, finiteness and sign."""

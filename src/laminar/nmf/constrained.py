@@ -12,8 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from .._base.factorizer import Factorization, Factorizer, NonNegativeData
 from .._engine.data.matrix import Matrix, wrap
-from .._engine.monitor import Solution
-from .._engine.problem import FITS, Factors, loss_value
+from .._engine.problem import FITS, loss_value
 from .._utils.callbacks import with_callbacks
 from .._utils.labels import read_attribute
 from .._utils.typing import Data
@@ -205,19 +204,6 @@ class ConstrainedNMF(NonNegativeData, Factorizer):
         problem = self._factorization(shared.data, [], offset=shared.offset)
         return JoinedFactorization(**vars(problem), shared=shared)
 
-    def _start(self, problem: Factorization, X) -> Factors:
-        factors = super()._start(problem, X)
-        if isinstance(problem, JoinedFactorization) and not isinstance(self.init, str):
-            return {**factors, "H": problem.shared.join(factors["H"])}
-        return factors
-
-    def _attributes(self, solution: Solution, problem: Factorization, X) -> None:
-        if not isinstance(problem, JoinedFactorization):
-            return super()._attributes(solution, problem, X)
-        H, Z = self._canonical(solution, problem)
-        self._set_layer(problem.shared.whole, problem.shared.expand(H), Z)
-        return None
-
 
 class SharedRows:
     """One row for all samples of a class, and one for each sample of unknown class.
@@ -289,3 +275,16 @@ class JoinedFactorization(Factorization):
     """The factorisation of the joined rows."""
 
     shared: SharedRows | None = None
+
+    @property
+    def samples(self) -> Matrix:
+        """X."""
+        return self.shared.whole
+
+    def join(self, H: np.ndarray) -> np.ndarray:
+        """Return codes of the rows, from codes of the samples."""
+        return self.shared.join(H)
+
+    def expand(self, H: np.ndarray) -> np.ndarray:
+        """Return codes of the samples, from codes of the rows."""
+        return self.shared.expand(H)
