@@ -180,7 +180,7 @@ for model, order, dtype in product(
     "CF",
     [np.float32, np.float64],
 ):
-    X = np.random.default_rng(2).random((1500, 1000), dtype).astype(dtype, order=order)
+    X = np.random.default_rng(2).random((1500, 2000), dtype).astype(dtype, order=order)
     model.set_params(init="random", max_iter=2, tol=0).fit(X[:50], y[:50])
     for work in (lambda: model.fit(X, y), lambda: model.score(X[:1000])):
         used.append((f"{model} {order} {dtype.__name__}", peak(work) / X.nbytes))
