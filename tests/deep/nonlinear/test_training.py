@@ -123,7 +123,10 @@ def test_identity_is_no_better_than_the_svd_and_reaches_it():
 
 def test_curved_data_are_fitted_below_the_svd():
     tail = (np.linalg.svd(CURVED, compute_uv=False)[3:] ** 2).sum() / 2
-    assert value(fit_stack(CURVED, *start("square", data=CURVED), max_iter=300, tol=0), CURVED) < 0.1 * tail
+    starts = [pretrain(CURVED, LAYERS, "square", random_state=seed) for seed in range(3)]
+    values = [value(fit_stack(CURVED, *begin, max_iter=300, tol=0), CURVED) for begin in starts]
+    assert max(values) < 0.5 * tail
+    assert min(values) < 0.01 * tail  # others stay in local minima
 
 
 @every_solver
@@ -150,10 +153,11 @@ def test_single_precision(activation, solver):
     single = X.astype(np.float32)
     stack, H = start(activation, data=single)
     assert H.dtype == np.float32
-    fit = fit_stack(single, stack, H, solver=solver, max_iter=20, tol=0)
+    # A few iterations: from then on rounding decides which kink of relu a line search meets first.
+    fit = fit_stack(single, stack, H, solver=solver, max_iter=4, tol=0)
     assert {F.dtype for F in (fit.H, *fit.stack.weights)} == {np.dtype(np.float32)}
-    double = fit_stack(X, stack, H, solver=solver, max_iter=20, tol=0)
-    assert fit.history[-1] == pytest.approx(double.history[-1], rel=0.2)
+    double = fit_stack(X, stack, H, solver=solver, max_iter=4, tol=0)
+    assert fit.history[-1] == pytest.approx(double.history[-1], rel=0.05)
 
 
 def test_threads_do_not_matter(two_threads):
