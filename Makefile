@@ -16,7 +16,7 @@ demo: .venv/.demo  ## draw faces, fit the models, print the table, write laminar
 	$(BIN)/laminar demo
 
 test: .venv/.dev  ## fast tests and doctests, on two processes
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" -q
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" -q -p no:randomly
 
 test-all: .venv/.dev  ## the slow tests too
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q

@@ -106,7 +106,7 @@ def dense(together: bool) -> Features:
     def features(X, Y, new, a):
         bank, bands = fitted(X, Y, new)
         attributes = read_labels(unlabelled(Y, len(new)) if together else Y, len(bands[0]))
-        weights, P = AttributeLayers(K)._choose(bands, attributes, a)
+        weights, P = AttributeLayers(K)._weights_and_projection(bands, attributes, a)
         used = np.flatnonzero(weights)
 
         def stack(parts):

@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from laminar import MultiNMF, MultiViewDeepNMF
+from laminar._base.spectral import kmeans
 from laminar._engine.linalg.small import unit_rows
 from laminar.baselines import (
     CoRegularizedSpectral,
@@ -29,7 +30,6 @@ from laminar.baselines import (
     concat_features,
     concat_pca,
 )
-from laminar.baselines.base import cluster_rows
 from laminar.datasets import available, load
 from laminar.metrics import clustering_report
 
@@ -67,7 +67,7 @@ class Embedded:
         if self.views is not views:
             self.embedding = self.clusterer(n_clusters).fit(self.prepare(views)).embedding_
             self.views = views
-        return cluster_rows(self.embedding, n_clusters, seed)
+        return kmeans(self.embedding, n_clusters, seed).labels_
 
 
 def spectral(affinity):

@@ -1,10 +1,10 @@
-"""How well clusters ``c`` agree with the true classes ``y``, whatever either of them is called.
+"""Scores of the agreement of clusters ``c`` with true classes ``y``, invariant to the names of both.
 
 Every function takes one label per sample, numbers or strings. -1 is a label like any other here (classes are
 often coded -1 and 1): keep only the samples whose class is known before scoring.
 """
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 Average = Literal["geometric", "max", "arithmetic", "min"]
-_AVERAGES = ("geometric", "max", "arithmetic", "min")
+_AVERAGES = get_args(Average)
 
 
 class PairwiseScores(NamedTuple):
@@ -54,9 +54,9 @@ class PairwiseScores(NamedTuple):
 
 
 def clustering_accuracy(y: ArrayLike, c: ArrayLike) -> float:
-    """Share of samples whose cluster is matched to their class, under the best one-to-one matching.
+    """Compute the share of samples whose cluster is matched to their class, under the best one-to-one matching.
 
-    Clusters or classes left over, when their numbers differ, match nothing: their samples count as wrong.
+    When the numbers of clusters and classes differ, samples of unmatched ones count as wrong.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def clustering_accuracy(y: ArrayLike, c: ArrayLike) -> float:
 
 
 def mutual_information(y: ArrayLike, c: ArrayLike) -> float:
-    """Mutual information of classes and clusters, in nats.
+    """Compute the mutual information of classes and clusters, in nats.
 
     Parameters
     ----------
@@ -101,22 +101,22 @@ def mutual_information(y: ArrayLike, c: ArrayLike) -> float:
 
 
 def normalized_mutual_information(y: ArrayLike, c: ArrayLike, average: Average = "geometric") -> float:
-    """Mutual information divided by an average of the two entropies.
+    """Compute the mutual information divided by an average of the two entropies.
 
-    Papers divide by different averages, so their numbers cannot be compared:
-    ``max <= arithmetic <= geometric <= min`` on the same clusters.
+    Papers use different averages, and their numbers are not comparable: on the same clusters
+    ``max <= arithmetic <= geometric <= min``.
 
     Parameters
     ----------
     y, c : array-like of shape (n_samples,)
         True classes and clusters.
     average : {"geometric", "max", "arithmetic", "min"}
-        Which average of the entropies to divide by.
+        Average of the entropies.
 
     Returns
     -------
     float
-        In [0, 1]. When both partitions have a single part they agree: 1; when exactly one has: 0.
+        In [0, 1]. 1 when both partitions have a single part, 0 when exactly one has.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def normalized_mutual_information(y: ArrayLike, c: ArrayLike, average: Average =
 
 
 def adjusted_rand_index(y: ArrayLike, c: ArrayLike) -> float:
-    """Agreement over pairs of samples, corrected for chance.
+    """Compute the Rand index, the agreement over pairs of samples, corrected for chance.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def adjusted_rand_index(y: ArrayLike, c: ArrayLike) -> float:
 
 
 def pairwise_precision_recall_f(y: ArrayLike, c: ArrayLike) -> PairwiseScores:
-    """Precision, recall and F of the decision "these two samples belong together", over all pairs.
+    """Compute precision, recall and F over pairs of samples that share a cluster, against those that share a class.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def pairwise_precision_recall_f(y: ArrayLike, c: ArrayLike) -> PairwiseScores:
     -------
     PairwiseScores
         ``precision`` over the pairs that share a cluster, ``recall`` over the pairs that share a class, and
-        their harmonic mean ``f``. Where there is no such pair nothing was missed: 1.
+        their harmonic mean ``f``. Precision and recall are 1 where there is no such pair.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def pairwise_precision_recall_f(y: ArrayLike, c: ArrayLike) -> PairwiseScores:
 
 
 def area_under_components(n_components: ArrayLike, accuracies: ArrayLike) -> float:
-    """Area under accuracy as a function of the number of components, by the trapezoid rule.
+    """Compute the area under accuracy as a function of the number of components, by the trapezoid rule.
 
     Parameters
     ----------
@@ -211,14 +211,14 @@ def area_under_components(n_components: ArrayLike, accuracies: ArrayLike) -> flo
 
 
 def clustering_report(y: ArrayLike, c: ArrayLike, average: Average = "arithmetic") -> dict[str, float]:
-    """Compute six scores of a clustering at once, as tables of multi-view clustering print them.
+    """Compute the six scores of tables of multi-view clustering.
 
     Parameters
     ----------
     y, c : array-like of shape (n_samples,)
         True classes and clusters.
     average : {"geometric", "max", "arithmetic", "min"}
-        How the mutual information is normalised; those tables use the arithmetic mean.
+        Average that normalises the mutual information; those tables use the arithmetic mean.
 
     Returns
     -------
@@ -242,7 +242,7 @@ def clustering_report(y: ArrayLike, c: ArrayLike, average: Average = "arithmetic
 
 
 def _codes(y: ArrayLike, c: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Both partitions as integers: classes may be strings, and only equality matters."""
+    """Validate both partitions and encode them as integers."""
     y, c = _integers("y", y), _integers("c", c)
     if len(y) != len(c):
         raise ValueError(f"y has {len(y)} labels and c has {len(c)}; give one of each for every sample.")

@@ -70,9 +70,7 @@ def kkt_residual(problem, factors):
 @pytest.mark.parametrize("model", MODELS)
 def test_objective_never_increases(model, extrapolate, every, dtype):
     problem, start, rules = set_up(model, dtype)
-    solution = solve(
-        problem, start, rules, monitor=Monitor(80, 0), extrapolate=extrapolate, evaluate_every=every
-    )
+    solution = solve(problem, start, rules, monitor=Monitor(80, 0), extrapolate=extrapolate, evaluate_every=every)
     history = solution.history
     assert np.diff(history).max() <= rounding(problem, solution.factors, history)
     assert history[-1] < problem.value(start)

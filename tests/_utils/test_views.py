@@ -106,7 +106,7 @@ def test_sparse_views():
     assert np.array_equal(left.toarray(), A)
     with pytest.raises(TypeError, match=r"view 0: Sparse data was passed"):
         read_views([sparse, B])
-    with pytest.raises(ValueError, match=r"view 0: a sparse view contains NaN; say with observed="):
+    with pytest.raises(ValueError, match=r"view 0: a sparse view contains NaN; mark missing samples with observed="):
         read_views([sp.csr_array(with_rows(A, 1)), B], accept_sparse=True)
 
 

@@ -116,7 +116,7 @@ def test_what_is_not_needed_is_forgotten():
     bank, _ = fitted()
     before = bank.extend(NEW, [0, 3])
     bank.keep([0, 3])
-    assert len(bank._smooth) == len(bank._neighbours) == 1
+    assert len(bank._smooth) == len(bank._graphs) == 1
     for b, band in bank.extend(NEW, [0, 3]).items():
         assert np.array_equal(band, before[b])
 

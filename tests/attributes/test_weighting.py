@@ -3,7 +3,7 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from laminar._utils.labels import Attribute, read_labels
-from laminar.attributes.weighting import RIDGES, _halves, halves_accuracy, weigh_bands
+from laminar.attributes.weighting import RIDGES, _random_halves, band_weights, split_half_accuracy
 
 rng = np.random.default_rng(0)
 CODES = np.repeat([0, 1, 2, -1], [9, 7, 5, 10])
@@ -16,7 +16,7 @@ def plain(B, codes, ridge):
     B, y = B[codes >= 0], codes[codes >= 0]
     B = B * np.sqrt(len(B)) / np.linalg.norm(B - B.mean(0))
     T, hits = np.eye(y.max() + 1)[y], []
-    for first in _halves(y):
+    for first in _random_halves(y):
         right = np.empty(len(y))
         for train in (first, ~first):
             right[~train] = Ridge(alpha=ridge).fit(B[train], T[train]).predict(B[~train]).argmax(1) == y[~train]
@@ -29,53 +29,53 @@ def plain(B, codes, ridge):
 @pytest.mark.parametrize("width", [1, 3, 6, 40])
 def test_either_form_is_ridge_regression(ridge, width):
     features = np.hstack([B, rng.normal(size=(31, 40))])[:, :width]
-    assert halves_accuracy(features, LABELS, (ridge,)) == pytest.approx(plain(features, CODES, ridge))
+    assert split_half_accuracy(features, LABELS, (ridge,)) == pytest.approx(plain(features, CODES, ridge))
 
 
 def test_a_class_of_one_is_there_but_does_not_count():
     codes = np.where(np.arange(31) == 30, 3, CODES)
-    assert halves_accuracy(B, Attribute(codes, np.arange(4)), (0.01,)) == pytest.approx(plain(B, codes, 0.01))
+    assert split_half_accuracy(B, Attribute(codes, np.arange(4)), (0.01,)) == pytest.approx(plain(B, codes, 0.01))
 
 
 def test_several_ridges_are_averaged():
-    assert halves_accuracy(B, LABELS) == pytest.approx(np.mean([plain(B, CODES, ridge) for ridge in RIDGES]))
+    assert split_half_accuracy(B, LABELS) == pytest.approx(np.mean([plain(B, CODES, ridge) for ridge in RIDGES]))
 
 
 @pytest.mark.parametrize("n", [21, 900])
 def test_halves_hold_half_of_every_class(n):
     y = np.random.default_rng(0).integers(0, 4, n)
-    splits = list(_halves(y))
+    splits = list(_random_halves(y))
     assert len(splits) == (60 if n == 21 else 4)
     for first in splits:
         inside, outside = np.bincount(y[first], minlength=4), np.bincount(y[~first], minlength=4)
         assert (np.abs(inside - outside) <= 1).all()
     assert len({first.tobytes() for first in splits}) == len(splits)
-    assert all((a == b).all() for a, b in zip(splits, _halves(y), strict=True))
+    assert all((a == b).all() for a, b in zip(splits, _random_halves(y), strict=True))
 
 
 @pytest.mark.parametrize("change", [lambda B: 1e-30 * B, lambda B: B + 100, lambda B: B.astype(np.float32)])
 def test_units_do_not_matter(change):
-    assert halves_accuracy(change(B), LABELS) == pytest.approx(halves_accuracy(B, LABELS))
+    assert split_half_accuracy(change(B), LABELS) == pytest.approx(split_half_accuracy(B, LABELS))
 
 
 def test_order_hardly_matters():
     order = rng.permutation(31)
-    other = halves_accuracy(B[order], Attribute(CODES[order], np.arange(3)))
-    assert other == pytest.approx(halves_accuracy(B, LABELS), abs=0.03)
+    other = split_half_accuracy(B[order], Attribute(CODES[order], np.arange(3)))
+    assert other == pytest.approx(split_half_accuracy(B, LABELS), abs=0.03)
 
 
 def test_weights_follow_the_accuracy():
     noise = rng.normal(size=B.shape)
     bands = [noise, B, B + 0.5 * noise, np.zeros_like(B)]
-    accuracies = np.array([halves_accuracy(band, LABELS) for band in bands])
+    accuracies = np.array([split_half_accuracy(band, LABELS) for band in bands])
     gain = np.maximum(0, accuracies - 1 / 3)
-    weights, accuracy = weigh_bands(bands, LABELS, power=3.0)
+    weights, accuracy = band_weights(bands, LABELS, power=3.0)
     np.testing.assert_allclose(weights, gain**3 / (gain**3).sum(), atol=1e-3)
     assert weights.sum() == pytest.approx(1)
     assert accuracy == pytest.approx(weights @ accuracies)
-    assert weigh_bands(bands, LABELS, power=1000.0)[0][gain.argmax()] == 1
-    assert set(weigh_bands(bands, LABELS, power=0.0)[0].round(6)) == {0, round(1 / np.count_nonzero(gain), 6)}
-    assert weigh_bands(bands, LABELS)[0][3] == 0
+    assert band_weights(bands, LABELS, power=1000.0)[0][gain.argmax()] == 1
+    assert set(band_weights(bands, LABELS, power=0.0)[0].round(6)) == {0, round(1 / np.count_nonzero(gain), 6)}
+    assert band_weights(bands, LABELS)[0][3] == 0
 
 
 @pytest.mark.parametrize(
@@ -85,5 +85,5 @@ def test_weights_follow_the_accuracy():
 )
 def test_labels_that_say_nothing_choose_the_first(labels):
     (attribute,) = read_labels(labels, 31)
-    weights, accuracy = weigh_bands([B, 2 * B, B**2], attribute)
+    weights, accuracy = band_weights([B, 2 * B, B**2], attribute)
     assert (weights.tolist(), accuracy) == ([1, 0, 0], 0)

@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from laminar._base.spectral import normalized
 from laminar._engine.linalg.small import unit_rows
 from laminar.baselines import CoRegularizedSpectral, NgJordanWeiss
-from laminar.baselines.affinity import build_affinity, normalized
+from laminar.baselines.affinity import build_affinity
 from laminar.datasets import make_views
 from laminar.metrics import clustering_accuracy
 

@@ -5,9 +5,10 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import make_moons
 
+from laminar._base.spectral import normalized, spectral_labels
 from laminar._engine.linalg.small import unit_rows
 from laminar.baselines import NgJordanWeiss, best_single_view, concat_features, concat_pca
-from laminar.baselines.affinity import build_affinity, gaussian, normalized
+from laminar.baselines.affinity import build_affinity, gaussian
 from laminar.datasets import make_views
 from laminar.graphs import KNN, Rank
 from laminar.metrics import clustering_accuracy
@@ -136,11 +137,21 @@ def test_isolated_samples(n):
     assert clustering_accuracy(y[others], model.labels_[others]) == 1
 
 
-def test_more_pieces_than_clusters_are_told():
+@pytest.mark.parametrize("affinity", ["knn", "rank", KNN(3, "heat")])
+@pytest.mark.parametrize("seed", [0, 7])
+def test_spectral_labels_equal_estimator(affinity, seed):
+    points, _ = blobs(3, 30)
+    W = build_affinity(points, affinity, None, 3)
+    expected = NgJordanWeiss(3, affinity=affinity, random_state=seed).fit_predict(points)
+    assert np.array_equal(spectral_labels(W, 3, seed), expected)
+
+
+def test_disconnected_graph_warns():
     points, _ = blobs(5, 20)
-    with pytest.warns(UserWarning, match="falls into 5 pieces, more than n_clusters=4.*Raise n_neighbors") as told:
+    message = "has 5 connected components, more than n_clusters=4.*Raise n_neighbors"
+    with pytest.warns(UserWarning, match=message) as caught:
         NgJordanWeiss(4, affinity="knn", random_state=0).fit(points)
-    assert told[0].filename == __file__
+    assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         NgJordanWeiss(5, affinity="knn", random_state=0).fit(points)

@@ -52,11 +52,9 @@ def tail(X, k):
 
 @parametrize_with_checks(
     [
-        DeepSemiNMF(layers=(4, 3), random_state=0),
-        DeepSemiNMF(layers=(4, 3), graph=None, random_state=0),
-        DeepSemiNMF(layers=(4, 3), objective="coupled", max_iter=50, random_state=0),
-        DeepWSF(layers=(4, 3), mode="coupled", max_iter=50, random_state=0),
-        DeepWSF(layers=(4, 3), mode="paper", max_iter=50, random_state=0),
+        DeepSemiNMF(layers=(4, 3), objective="coupled", max_iter=10, random_state=0),
+        DeepSemiNMF(layers=(4, 3), activation="stanh", max_iter=3, random_state=0),
+        DeepWSF(layers=(4, 3), mode="paper", max_iter=10, random_state=0),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
@@ -78,7 +76,7 @@ def test_shapes_signs_and_floating_type(way, dtype):
     assert model.transform(X).shape == (80, 4)
     assert model.transform(X[:5], layer=0).shape == (5, 7)
     assert model.inverse_transform(model.transform(X[:5])).shape == (5, 20)
-    assert set(model.fit_predict(X)) <= set(range(4))
+    assert len(set(model.fit_predict(X))) == 4
     again = pickle.loads(pickle.dumps(model))
     assert_array_equal(again.transform(X[:5]), model.transform(X[:5]))
 
@@ -110,7 +108,6 @@ def test_samples_far_from_all_others_have_finite_codes(way):
     for layer in (0, 1):
         for method in ("nonnegative", "pinv"):
             assert np.isfinite(model.transform(far, layer=layer, method=method)).all()
-    assert set(model.predict(far)) <= set(range(4))
 
 
 # ---- the linear stack ---------------------------------------------------------------------------------------------
@@ -308,8 +305,6 @@ def test_attributes_find_their_layers():
     assert model.attribute_layers_ == {0: 0, 1: 1}
     model = DeepWSF((8, 4), attribute_layers=[1, 0], max_iter=10, random_state=0).fit(X, y)
     assert model.attribute_layers_ == {0: 1, 1: 0}
-    auto = DeepWSF((8, 4), attribute_layers="auto", max_iter=10, random_state=0).fit(X, y)
-    assert set(auto.attribute_layers_.values()) <= {0, 1}
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from laminar import WSF, DeepSemiNMF, DeepWSF
 from laminar.graphs import Labels
@@ -39,11 +38,6 @@ def is_finite(model, data=X):
     arrays = [model.objective_history_, model.transform(data)]
     arrays += [part for layer in model.layers_ for part in (layer.weights, layer.components, layer.representation)]
     return all(np.isfinite(A).all() for A in arrays) and np.isfinite(model.reconstruction_err_)
-
-
-@parametrize_with_checks([DeepWSF((4, 3), max_iter=30, random_state=0)])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @linear_modes
@@ -144,7 +138,8 @@ def test_labels_that_link_nobody_change_nothing(mode, labels):
 @pytest.mark.parametrize("labels", FEW.values(), ids=FEW)
 def test_layers_are_found_by_few_labels(labels):
     model = fitted({}, y=np.c_[labels, WHO], attribute_layers="auto")
-    assert set(model.attribute_layers_.values()) <= {0, 1}
+    assert list(model.attribute_layers_) == [0, 1]
+    assert is_finite(model)
 
 
 def test_columns_may_be_named_by_numbers():
@@ -214,15 +209,14 @@ def test_transfer_from_labelled_data(mode):
 
 @pytest.mark.parametrize("mode", ["network", "coupled", "stanh"])
 def test_a_start_from_itself_goes_on(mode):
-    first = fitted(MODES[mode], alphas=0.1, max_iter=200)
-    again = DeepWSF((6, 3), **MODES[mode], alphas=0.1, max_iter=500, random_state=0).fit(X, Y, init=first)
-    assert again.objective_history_[-1] < again.objective_history_[0]
-    assert again.objective_history_[-1] <= first.objective_history_[-1] * 1.001
+    first = fitted(MODES[mode], alphas=0.1, max_iter=20)  # far from converged
+    again = DeepWSF((6, 3), **MODES[mode], alphas=0.1, max_iter=100, random_state=0).fit(X, Y, init=first)
+    assert again.objective_history_[-1] < 0.99 * first.objective_history_[-1]
 
 
 @pytest.mark.parametrize("mode", ["network", "stanh"])
 def test_a_start_from_itself_keeps_the_codes_of_the_labels(mode):
-    first = fitted(MODES[mode], alphas=0.1, max_iter=200)
+    first = fitted(MODES[mode], alphas=0.1, max_iter=20)
     again = DeepWSF((6, 3), **MODES[mode], alphas=0.1, max_iter=1, random_state=0).fit(X, Y, init=first)
     assert again.objective_history_[0] <= first.objective_history_[-1] * 1.001
 
@@ -257,7 +251,6 @@ def test_samples_far_from_all_others_have_finite_codes(mode):
         for method in ("nonnegative", "pinv"):
             assert np.isfinite(model.transform(far, layer=layer, method=method)).all()
     assert (model.transform(far) >= 0).all()
-    assert set(model.predict(far)) <= {0, 1, 2}
 
 
 @linear_modes

@@ -7,11 +7,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from laminar import MultiViewDeepNMF
 from laminar._base.clusters import above_noise
-from laminar._engine.data.derived import Stacked
 from laminar._engine.monitor import Monitor
 from laminar.datasets import make_views, partial_labels
 from laminar.deep import published
@@ -207,12 +205,6 @@ def test_new_samples_need_one_view():
 # ------------------------------------------------------------------------------------------------------ the contract
 
 
-@parametrize_with_checks([MultiViewDeepNMF(3, random_state=0)])
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
 def test_predict_agrees_with_the_fit():
     model = fit()
     np.testing.assert_array_equal(model.predict(VIEWS), model.labels_)
@@ -269,15 +261,6 @@ def test_the_callers_matrices_stay_as_they_are():
     halves = [sp.csr_array((np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), X.indptr * 2), X.shape) for X in whole]
     assert fit(halves).score(halves) == pytest.approx(fit(whole).score(whole))
     assert [X.nnz for X in halves] == [2 * X.nnz for X in whole]
-
-
-def test_coding_is_one_pass_over_the_views(monkeypatch):
-    model, passes, times = fit(layers=6), [], Stacked.times
-    monkeypatch.setattr(Stacked, "times", lambda X, R: passes.append(X.shape) or times(X, R))
-    model.transform(VIEWS)
-    assert len(passes) == 1
-    model.score(VIEWS)
-    assert len(passes) == 2
 
 
 def test_with_named_output():

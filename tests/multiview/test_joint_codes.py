@@ -34,7 +34,7 @@ def objective(i, present, H, lam):
 
 @pytest.mark.parametrize("observed", [ALL, SOME], ids=["all", "some"])
 def test_codes_are_minimiser(lam, observed):
-    codes, mean = joint_codes(LINEAR, BASES, observed, lam)
+    codes, _mean = joint_codes(LINEAR, BASES, observed, lam)
     for i in range(N):
         present = np.flatnonzero(observed[i])
         H = np.array([codes[v][i] for v in present])

@@ -96,9 +96,7 @@ def test_nothing_missing_is_plain_fit():
     plain = Problem(whole.constraints, [fit(data)])
     assert whole.value(FACTORS) == pytest.approx(plain.value(FACTORS))
     for name in FACTORS:
-        got, expected = (
-            least_squares(FACTORS[name], each.objective(name, FACTORS), Free()) for each in (whole, plain)
-        )
+        got, expected = (least_squares(FACTORS[name], each.objective(name, FACTORS), Free()) for each in (whole, plain))
         assert_allclose(got, expected, atol=1e-9)
 
 

@@ -7,7 +7,6 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from laminar import MultiNMF
 from laminar.datasets import make_views
@@ -325,16 +324,6 @@ def test_bad_new_views():
         MultiNMF().transform(VIEWS)
     with pytest.raises(ValueError, match="Negative values"):
         fit().transform([-VIEWS[0], *VIEWS[1:]])
-
-
-@parametrize_with_checks(
-    [
-        MultiNMF(3, random_state=0),
-        MultiNMF(3, rule="published", max_iter=3, max_inner_iter=5, random_state=0),
-    ]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def test_readouts():

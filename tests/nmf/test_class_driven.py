@@ -253,7 +253,7 @@ def test_classes_come_back_in_their_type(y):
     model = fit(y=y, k=None)
     predicted = model.predict_class(X)
     assert predicted.dtype == np.asarray(y).dtype
-    assert set(predicted) <= set(y)
+    assert np.mean(predicted == np.asarray(y)) > 1.5 * np.mean(WHO == 0)
 
 
 def test_new_samples_are_coded_one_by_one():

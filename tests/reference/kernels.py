@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import nnls as scipy_nnls
 
 
-def hals(H, B, G, max_sweeps, shrink, tile):
+def hals(H, B, G, max_sweeps, inner_tol, tile):
     """Coordinate descent on ``1/2 <H G, H> - <B, H>`` over H >= 0, each tile of rows until it hardly moves."""
     H = H.copy()
     for start in range(0, len(H), tile):
@@ -19,7 +19,7 @@ def hals(H, B, G, max_sweeps, shrink, tile):
                 h[:, a] = new
             if sweep == 0:
                 first = moved
-            elif moved <= shrink**2 * first:
+            elif moved <= inner_tol**2 * first:
                 break
     return H
 

@@ -128,7 +128,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         self.verbose = verbose
 
     # What a model declares: the constraint of each factor (`Coder`) and its two rules.
-    _fast = Rule()
+    _fast = Rule(subsample=True)
     _published = Published()
 
     # ---- fitting -------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Clusters of a graph of codes, and the clusters of samples that were not in it; ways to cluster codes, by name."""
+"""Spectral clusters of codes, extended to new samples; ways to cluster codes, by name."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import check_random_state
 
-from ..baselines import NgJordanWeiss
 from ..graphs import KNN, Graph
 from .clusters import Clusters
+from .spectral import graph_affinity, spectral_labels
 
-_MOST = 10_000  # samples a graph is built on: the search for neighbours is quadratic in them
+MAX_SAMPLES = 10_000  # samples a graph is built on: the search for neighbours is quadratic in them
 
 
 class GraphClusters(Clusters):
-    """Spectral clusters (Ng, Jordan and Weiss) of a graph of read-outs; found on first use and the same ever after.
+    """Spectral clusters (Ng, Jordan and Weiss) of a graph of read-outs, found on first use and kept.
 
     A sample that was not in the graph belongs to the cluster of the nearest one that was. Of more than 10 000 training
     samples a random 10 000 are in it, so that the cost grows with the samples and not with their square.
@@ -41,11 +41,11 @@ class GraphClusters(Clusters):
 
     def _model(self, E: np.ndarray, n_clusters: int) -> KNeighborsClassifier:
         rng = check_random_state(self.random_state)
-        if len(E) > _MOST:
-            E = E[np.sort(rng.choice(len(E), _MOST, replace=False))]
+        if len(E) > MAX_SAMPLES:
+            E = E[np.sort(rng.choice(len(E), MAX_SAMPLES, replace=False))]
         labels = np.zeros(len(E), dtype=int)
         if n_clusters > 1:
-            labels = NgJordanWeiss(n_clusters, affinity=self.graph, random_state=rng).fit_predict(E)
+            labels = spectral_labels(graph_affinity(E, self.graph, n_clusters), n_clusters, rng)
         return KNeighborsClassifier(1).fit(E, labels)
 
 

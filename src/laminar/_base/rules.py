@@ -48,7 +48,7 @@ class Rule:
     exact_codes: bool = True
     invariant: bool = True
     unit_components: bool = False
-    subsample: bool = True
+    subsample: bool = False
     eta: float | None = None
 
     def update(self, loss: str, solver: str, eta: float | None) -> Update:
@@ -70,5 +70,4 @@ class Published(Rule):
     extrapolate: bool = False
     exact_codes: bool = False
     invariant: bool = False
-    subsample: bool = False
     eta: float | None = 1.0

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._utils import threads
 from .._utils.typing import ViewData
 from .._utils.validation import check_choice
-from .._utils.views import Views, _first, _is_table, read_views
+from .._utils.views import Views, first_view, is_table, read_views
 from .coding import Coder, nameable, no_text
 
 _ARRAYS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
@@ -158,7 +158,7 @@ def _several(X) -> bool:
     """Whether these are views, and not one array."""
     if not isinstance(X, list | tuple):
         return isinstance(X, Mapping) and not sp.issparse(X)  # some sparse matrices are dicts too
-    return all(item is None for item in X) or _is_table(_first(X))
+    return all(item is None for item in X) or is_table(first_view(X))
 
 
 def _is_blank(view) -> bool:

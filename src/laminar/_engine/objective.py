@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from .._utils import threads
+from .contracts import Constraint
+from .linalg.small import safe_divide
 from .terms.majoriser import Block, Fit, Groups, Majoriser, SplitRows, Term, by_group
-
-if TYPE_CHECKING:
-    from .constraints import Constraint
 
 
 class Evaluation(NamedTuple):
@@ -79,9 +78,8 @@ class Objective:
 
         def block(pair: tuple[Block, np.ndarray | None]) -> float:
             b, G = pair
-            d = majoriser.curvature(b, F[b], G, typical)
-            gradient = majoriser.gradient(b, F[b], G) - multiplier
-            newton = np.divide(gradient, d, out=np.zeros_like(d), where=d > np.finfo(d.dtype).tiny)
+            gradient, d = majoriser.derivatives(b, F[b], G, typical)
+            newton = safe_divide((gradient - multiplier).astype(np.float64), d, floor=np.finfo(np.float64).tiny)
             step = constraint.step(F[b], newton)
             return float(np.vdot(step * step, d))
 

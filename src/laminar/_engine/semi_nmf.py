@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from .constraints import Free, NonNegative
+from .constraints import Constraint, Free, NonNegative
 from .data.matrix import Matrix
 from .linalg.small import safe_divide
 from .monitor import Monitor, Solution
 from .problem import Problem, fit
 from .regression import best_codes
 from .solve import solve
-from .starts import learned_on_subsample, named_start, without_zeros
+from .starts import named_start, without_zeros
 from .updates import Update, hals_or_exact, least_squares, multiplicative
 
-SEMI = {"H": NonNegative(), "Z": Free()}
+SEMI: dict[str, Constraint] = {"H": NonNegative(), "Z": Free()}
 
 
 def semi_nmf(
@@ -31,10 +31,8 @@ def semi_nmf(
     factors = named_start(init, data, k, rng, SEMI["Z"])
     if update is multiplicative:
         factors = {**factors, "H": without_zeros(factors["H"])}
-    updates = {"H": update, "Z": least_squares}
-    if max_iter and update is not multiplicative:
-        factors = learned_on_subsample(data, factors, SEMI, updates)
-    return solve(Problem(SEMI, [fit(data)]), factors, updates, monitor=Monitor(max_iter, tol), extrapolate=True)
+    updates, monitor = {"H": update, "Z": least_squares}, Monitor(max_iter, tol)
+    return solve(Problem(SEMI, [fit(data)]), factors, updates, monitor=monitor, extrapolate=True)
 
 
 def exact_codes(data: Matrix, solution: Solution) -> tuple[np.ndarray, np.ndarray]:

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._utils import threads
+from .contracts import Constraint, Update
 from .linalg import elementwise, kernels
 from .linalg.small import gram_solver
 from .nnls import nnls_solver
 from .objective import Objective
 from .terms.majoriser import Block, Groups, Majoriser, by_group
 
-if TYPE_CHECKING:  # a constraint names the update that suits it, so that it is above this module
-    from .constraints import Constraint
+__all__ = [
+    "Update",
+    "accelerated_gradient",
+    "entrywise",
+    "exact",
+    "hals",
+    "hals_or_exact",
+    "least_squares",
+    "multiplicative",
+]
 
-Update = Callable[[np.ndarray, Objective, "Constraint"], np.ndarray]
 BlockUpdate = Callable[[Block, np.ndarray], None]
 """``(b, f)``: change f, a copy of rows b of a factor, in place."""
 

@@ -1,1 +1,1 @@
-"""What every package needs and no mathematics is in."""
+"""Helpers without mathematics: validation, labels, views, threads, callbacks, progress, optional dependencies."""

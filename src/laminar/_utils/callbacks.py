@@ -1,135 +1,76 @@
-"""What hears of every iteration: the progress line of ``verbose=1``, the user's hook, scikit-learn's callbacks."""
+"""Callbacks of a fit: the user's function, those of scikit-learn, and the progress of ``verbose=1``."""
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from .progress import progress
 
 try:  # scikit-learn 1.9 and newer
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:
 
     class CallbackSupportMixin:
-        """Older scikit-learn has no callbacks: nothing to support."""
+        """Empty mixin for older scikit-learn, which has no callbacks."""
 
-    def with_callbacks(method):
-        """Older scikit-learn has no callbacks: the method as it is."""
+    def with_callbacks(method: Callable) -> Callable:
+        """Return the method unchanged, for older scikit-learn, which has no callbacks."""
         return method
 
 
-Hook = Callable[..., bool]  # (iteration, objective) -> whether to stop; what is given besides is not looked at
+Hook = Callable[..., bool]  # (iteration, objective) -> whether to stop; further arguments are ignored
 
 
 @contextmanager
-def hooks(estimator, max_iter: int, X, y=None) -> Iterator[Hook]:
-    """Yield one function of (iteration, objective) that tells everybody and says whether to stop.
+def hooks(estimator: BaseEstimator, max_iter: int, X: Any, y: Any = None) -> Iterator[Hook]:
+    """Yield one function of (iteration, objective) that calls all callbacks and returns whether one asks to stop.
 
-    When the block ends the estimator must be fitted: scikit-learn's callbacks are shown it, with X and y. The
-    seconds it tells are those since the start of the fit, whatever it is given: a fit may consist of many loops.
+    The seconds that callbacks are given are those since the start of the fit, which may consist of several loops. The
+    estimator must be fitted when the block ends: scikit-learn's callbacks then receive it, with X and y.
     """
-    began = time.perf_counter()
-    told: list[Callable[[int, float, float], object]] = []
+    start = time.perf_counter()
+    receivers: list[Callable[[int, float, float], object]] = []
     if estimator.callback is not None:
-        told.append(estimator.callback)
-    bridge = _sklearn_bridge(estimator, max_iter, X, y)
-    if bridge is not None:
-        told.append(bridge)
-    progress = _progress(type(estimator).__name__, max_iter) if estimator.verbose else None
-    if progress is not None:
-        told.append(progress)
-    try:
-        yield lambda i, value, *_: any([bool(tell(i, value, time.perf_counter() - began)) for tell in told])
-        if bridge is not None:
-            bridge.close()
-    finally:
-        if progress is not None:
-            progress.close()
+        receivers.append(estimator.callback)
+    sklearn_callbacks = _sklearn_callbacks(estimator, max_iter, X, y)
+    if sklearn_callbacks is not None:
+        receivers.append(sklearn_callbacks)
+    with ExitStack() as displays:
+        if estimator.verbose:
+            display = progress(type(estimator).__name__, max_iter, may_stop_early=True)
+            report = displays.enter_context(display)
+            receivers.append(lambda i, objective, _: report(i, f"  objective {objective:.6g}"))
+        # A list, not a generator: every receiver is called, also after one that asks to stop.
+        yield lambda i, value, *_: any([bool(receive(i, value, time.perf_counter() - start)) for receive in receivers])
+        if sklearn_callbacks is not None:
+            sklearn_callbacks.close()
 
 
-def _sklearn_bridge(estimator, max_iter: int, X, y):
-    """What forwards to the callbacks set with ``set_callbacks``; None where there are none."""
+def _sklearn_callbacks(estimator: BaseEstimator, max_iter: int, X: Any, y: Any) -> _SklearnCallbacks | None:
+    """Return a function that calls the callbacks set with ``set_callbacks``, or None where there are none."""
     if not hasattr(estimator, "_init_callback_context"):
         return None
     context = estimator._init_callback_context(max_subtasks=max_iter)
-    return _Bridge(estimator, context, X, y) if getattr(estimator, "_skl_callbacks", None) else None
+    return _SklearnCallbacks(estimator, context, X, y) if getattr(estimator, "_skl_callbacks", None) else None
 
 
-class _Bridge:
-    """scikit-learn's callbacks: the fit is a task, and each iteration a task of it."""
+class _SklearnCallbacks:
+    """scikit-learn's callbacks: the fit is a task, and each iteration a subtask of it."""
 
-    def __init__(self, estimator, context, X, y):
+    def __init__(self, estimator: BaseEstimator, context: Any, X: Any, y: Any):
         self.estimator, self.context, self.data = estimator, context, {"X": X, "y": y}
         context.call_on_fit_task_begin(estimator=estimator, **self.data)
 
     def __call__(self, iteration: int, objective: float, seconds: float) -> bool:
         task = self.context.subcontext(task_name="iteration")
-        news = {**self.data, "metadata": {"iteration": iteration, "objective": objective, "seconds": seconds}}
-        task.call_on_fit_task_begin(estimator=self.estimator, **news)
-        return task.call_on_fit_task_end(estimator=self.estimator, **news)
+        arguments = {**self.data, "metadata": {"iteration": iteration, "objective": objective, "seconds": seconds}}
+        task.call_on_fit_task_begin(estimator=self.estimator, **arguments)
+        return task.call_on_fit_task_end(estimator=self.estimator, **arguments)
 
     def close(self) -> None:
         self.context.call_on_fit_task_end(estimator=self.estimator, reconstruction_attributes={}, **self.data)
-
-
-def _progress(name: str, max_iter: int):
-    """A bar on a terminal that has rich, plain lines elsewhere."""
-    if sys.stderr.isatty():
-        try:
-            return _Bar(name, max_iter)
-        except ImportError:
-            pass
-    return _Lines(name, max_iter)
-
-
-class _Bar:
-    """A rich progress bar on standard error; shown only once a fit has lasted a moment."""
-
-    def __init__(self, name: str, max_iter: int):
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-        self.bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.completed}/{task.total}  objective {task.fields[objective]:.6g}"),
-            TimeElapsedColumn(),
-            console=Console(stderr=True),
-        )
-        self.task = self.bar.add_task(name, total=max_iter, objective=float("nan"))
-        self.running = False
-
-    def __call__(self, iteration: int, objective: float, seconds: float) -> None:
-        if not self.running and seconds > 0.5:
-            self.bar.start()
-            self.running = True
-        self.bar.update(self.task, completed=iteration, objective=objective)
-
-    def close(self) -> None:
-        if self.running:
-            self.bar.stop()
-
-
-class _Lines:
-    """A line on standard error for the first iteration, then at most one a second, and the last."""
-
-    def __init__(self, name: str, max_iter: int):
-        self.name, self.max_iter = name, max_iter
-        self.last_time = -1.0
-        self.waiting: str | None = None
-
-    def __call__(self, iteration: int, objective: float, seconds: float) -> None:
-        self.waiting = f"{self.name} {iteration}/{self.max_iter}  objective {objective:.6g}  {seconds:.1f} s"
-        now = time.perf_counter()
-        if now - self.last_time >= 1:
-            self.last_time = now
-            self._print()
-
-    def _print(self) -> None:
-        if self.waiting:
-            print(self.waiting, file=sys.stderr, flush=True)
-            self.waiting = None
-
-    def close(self) -> None:
-        self._print()

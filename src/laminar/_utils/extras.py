@@ -1,11 +1,11 @@
-"""Optional dependencies: imported where they are needed, asked for in one sentence where they are missing."""
+"""Optional dependencies, imported on first use."""
 
 from importlib import import_module
 from types import ModuleType
 
 
 def require(module: str, extra: str, by: str = "laminar") -> ModuleType:
-    """Import a module of an optional dependency.
+    """Import a module of an optional dependency, or raise an ImportError with the command that installs it.
 
     Parameters
     ----------
@@ -14,7 +14,7 @@ def require(module: str, extra: str, by: str = "laminar") -> ModuleType:
     extra : str
         The extra of Laminar that installs it.
     by : str, default="laminar"
-        Who needs it, usually the caller's ``__name__``.
+        User of the module in the error message, usually the caller's ``__name__``.
 
     Returns
     -------
@@ -24,7 +24,7 @@ def require(module: str, extra: str, by: str = "laminar") -> ModuleType:
     Raises
     ------
     ImportError
-        When its package is not installed; the sentence says how to install it.
+        When its package is not installed.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def require(module: str, extra: str, by: str = "laminar") -> ModuleType:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        # A package that is there but lacks something itself is another fault, and must say so.
+        # An installed package that misses a dependency of its own is a different error.
         if (error.name or "").partition(".")[0] != package:
             raise
         raise ImportError(f'{by} needs {package}: pip install "laminar[{extra}]"') from None

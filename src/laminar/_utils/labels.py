@@ -1,16 +1,16 @@
-"""Labels of which some are unknown: one column an attribute (pose, expression, identity), one row a sample.
+"""Partial labels: one column per attribute (pose, expression, identity), one row per sample.
 
 Unknown is -1, NaN, None, ``pandas.NA``, a masked entry or an empty string. Classes may be numbers or strings.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-__all__ = ["Attribute", "read_attribute", "read_labels"]
+__all__ = ["Attribute", "attribute_names", "read_attribute", "read_labels"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Attribute:
 
     @property
     def known(self) -> np.ndarray:
-        """Which samples have a known class."""
+        """Mask of the samples whose class is known."""
         return self.codes >= 0
 
     @property
@@ -50,14 +50,14 @@ class Attribute:
         return np.bincount(self.codes[self.known], minlength=len(self.classes))
 
     def one_hot(self) -> sp.csr_array:
-        """Membership matrix (n_samples, n_classes); the row of an unknown sample is zero."""
+        """Return the membership matrix (n_samples, n_classes); the row of an unknown sample is zero."""
         starts = np.concatenate([[0], np.cumsum(self.known)])
         codes = self.codes[self.known]
         return sp.csr_array((np.ones(len(codes)), codes, starts), (len(self.codes), len(self.classes)))
 
 
 def read_labels(y: ArrayLike, n_samples: int) -> tuple[Attribute, ...]:
-    """Read partial labels in any usual form.
+    """Read partial labels from a list, an array, or a pandas Series or DataFrame.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def read_labels(y: ArrayLike, n_samples: int) -> tuple[Attribute, ...]:
 
 
 def read_attribute(y: ArrayLike | None, n_samples: int) -> Attribute:
-    """Read partial labels for who needs just one attribute.
+    """Read partial labels of a single attribute.
 
     Parameters
     ----------
@@ -133,8 +133,19 @@ def read_attribute(y: ArrayLike | None, n_samples: int) -> Attribute:
     return attributes[0]
 
 
+def attribute_names(attributes: Sequence[Attribute]) -> list[Hashable]:
+    """Return the names of attributes, and the positions of those without a name.
+
+    Examples
+    --------
+    >>> attribute_names(read_labels([[0, 7], [1, 9]], n_samples=2))
+    [0, 1]
+    """
+    return [j if attribute.name is None else attribute.name for j, attribute in enumerate(attributes)]
+
+
 def label_array(y: ArrayLike) -> np.ndarray:
-    """Labels as an array that keeps each value's own type.
+    """Convert labels to an array that keeps the type of each value.
 
     >>> label_array(["a", None, 3]).tolist()
     ['a', None, 3]
@@ -143,18 +154,18 @@ def label_array(y: ArrayLike) -> np.ndarray:
         labels = y.data.astype(object)
         labels[np.ma.getmaskarray(y)] = None
         return labels
-    # Left to itself numpy makes text of what stands beside a string: NaN would be a class called "nan".
+    # numpy would convert the values of a list with a string to text, and NaN to a class called "nan".
     return np.asarray(y) if hasattr(y, "dtype") else np.asarray(y, dtype=object)
 
 
 def is_missing(values: np.ndarray) -> np.ndarray:
-    """Mask of NaN, None, ``pandas.NA`` and NaT; -1 is left to the caller.
+    """Mark NaN, None, ``pandas.NA`` and NaT; -1 is left to the caller.
 
     >>> is_missing(np.array(["a", None, float("nan"), -1], dtype=object))
     array([False,  True,  True, False])
     """
     if values.dtype.kind == "O":
-        # pandas.NA is known by name so that pandas stays optional; it refuses to be compared with itself.
+        # pandas.NA is recognised by name, so that pandas stays optional; it has no truth value when compared.
         missing = (v is None or type(v).__name__ == "NAType" or v != v for v in values)
         return np.fromiter(missing, bool, len(values))
     return values != values  # true of NaN and NaT alone
@@ -170,7 +181,7 @@ def _read_column(values: np.ndarray, name: Hashable) -> Attribute:
         raise TypeError(f"y mixes labels of types {types}; make them all strings or all numbers.") from error
     codes = np.full(len(values), -1)
     codes[known] = positions
-    if values.dtype.kind == "O":  # numbers and strings deserve their own dtype again
+    if values.dtype.kind == "O":  # back to a dtype of numbers or strings
         classes = np.array(classes.tolist())
     return Attribute(codes, classes, name)
 
@@ -206,7 +217,7 @@ def read_alphas(alpha: float | ArrayLike, n_attributes: int, name: str = "alpha"
     n_attributes : int
         Number of attributes.
     name : str, default="alpha"
-        What to call them in an error.
+        Name of the parameter, for error messages.
 
     Returns
     -------

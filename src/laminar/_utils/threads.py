@@ -85,10 +85,18 @@ def each(work: Callable, items: Sequence) -> list:
 
 
 def blocks(n: int, size: int) -> list[slice]:
-    """Cut ``range(n)`` into equal slices of about ``size``, in a number the threads can share evenly."""
-    width = _width.get()
-    count = max(1, -(-n // max(1, size)))
-    if n >= 64 * width and 4 * n > size:  # below that a thread costs more than it saves
-        count = -(-count // width) * width
-    edges = [round(i * n / count) for i in range(count + 1)]
+    """Cut ``range(n)`` into equal slices of at most ``size``: by n alone, so that sums over them always round alike.
+
+    Two slices, or a multiple of four, so that the threads of most machines share them evenly.
+    """
+    count = -(-n // max(1, size))
+    if n >= 128 and 4 * n > size:  # below that a thread costs more than it saves
+        count = 2 if count == 1 else -(-count // 4) * 4
+    edges = [round(i * n / count) for i in range(count + 1)] if n else []
     return [slice(a, b) for a, b in pairwise(edges) if b > a]
+
+
+def shares(items: Sequence) -> list[Sequence]:
+    """Deal items to two or four shares, neighbours together: a sum then needs one buffer a share, not one an item."""
+    size = -(-len(items) // (4 if len(items) >= 8 else 2)) or 1
+    return [items[i : i + size] for i in range(0, len(items), size)]

@@ -1,4 +1,4 @@
-"""What public signatures call their arguments."""
+"""Types of arguments."""
 
 from __future__ import annotations
 

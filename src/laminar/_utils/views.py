@@ -1,4 +1,4 @@
-"""Several views of the same samples: arrays with the same rows, in any form they come in."""
+"""Validation of several views of the same samples: arrays with the same rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FORMS = "a list or a dict of arrays (n_samples, n_features), or one such array"
 
 
 class Views(NamedTuple):
-    """Views as a model wants them.
+    """Validated views.
 
     Examples
     --------
@@ -27,13 +27,13 @@ class Views(NamedTuple):
     """
 
     arrays: list[np.ndarray]
-    """One array (n_samples, n_features) a view, float32 or float64; the row of a sample without that view is zero."""
+    """One array (n_samples, n_features) per view, float32 or float64; the row of a sample without that view is zero."""
 
     names: list[Hashable]
     """Keys of the dict, or positions."""
 
     observed: np.ndarray
-    """Which sample has which view, boolean (n_samples, n_views)."""
+    """Mask (n_samples, n_views) of the views that each sample has."""
 
 
 def read_views(
@@ -44,7 +44,7 @@ def read_views(
     allow_missing: bool = False,
     accept_sparse: bool = False,
 ) -> Views:
-    """Read views in any usual form.
+    """Read views from a list or a dict of arrays, or from one array of all views side by side.
 
     Parameters
     ----------
@@ -54,16 +54,16 @@ def read_views(
     view_sizes : sequence of int or None
         Number of columns of each view in one stacked array.
     observed : array-like of bool of shape (n_samples, n_views) or None
-        Which sample has which view, in addition to what None and NaN say; what the others hold is not looked at.
+        Mask of the views that each sample has, in addition to None and NaN; other entries are ignored.
     allow_missing : bool
         Whether samples may lack a view. Every sample needs one at least.
     accept_sparse : bool
-        Whether sparse matrices are taken, and kept as CSR; what a sample lacks is then for `observed` to say.
+        Whether sparse matrices are accepted, and kept as CSR; missing views are then given by `observed`.
 
     Returns
     -------
     Views
-        The arrays, their names, and which sample has which.
+        The arrays, their names, and the mask.
 
     Examples
     --------
@@ -82,17 +82,17 @@ def read_views(
     if len(set(lengths.values())) > 1:
         raise ValueError(f"views must have the same samples as rows, but their numbers of rows are {lengths}.")
     mask = _read_mask(observed, (n_samples, len(arrays)))
-    mask &= np.column_stack([~_absent(array, mask[:, v], names[v]) for v, array in enumerate(arrays)])
+    mask &= np.column_stack([~_missing_rows(array, mask[:, v], names[v]) for v, array in enumerate(arrays)])
     if not mask.all():
         _check_missing(mask, names, allow_missing)
-        arrays = [_blank(array, mask[:, v]) for v, array in enumerate(arrays)]
+        arrays = [_zero_missing(array, mask[:, v]) for v, array in enumerate(arrays)]
     return Views(arrays, names, mask)
 
 
 def _named(views: Any, view_sizes: Sequence[int] | None, accept_sparse: bool) -> dict[Hashable, Any]:
-    """Find the views by name, each a checked array."""
+    """Return the validated arrays by name."""
     if _is_one_table(views):
-        return _columns(_check(views, accept_sparse, input_name="X"), view_sizes)
+        return _split_columns(_check(views, accept_sparse, input_name="X"), view_sizes)
     if not isinstance(views, Mapping | list | tuple):
         raise TypeError(f"views must be {_FORMS}; got {type(views).__name__}.")
     if view_sizes is not None:
@@ -103,8 +103,7 @@ def _named(views: Any, view_sizes: Sequence[int] | None, accept_sparse: bool) ->
     return {name: _read_one(view, name, accept_sparse) for name, view in items}
 
 
-def _columns(stacked: Any, view_sizes: Sequence[int] | None) -> dict[Hashable, Any]:
-    """Cut one array into views."""
+def _split_columns(stacked: Any, view_sizes: Sequence[int] | None) -> dict[Hashable, Any]:
     if view_sizes is None:
         return {0: stacked}
     edges = np.cumsum([0, *view_sizes])
@@ -118,18 +117,18 @@ def _columns(stacked: Any, view_sizes: Sequence[int] | None) -> dict[Hashable, A
 
 def _is_one_table(views: Any) -> bool:
     if isinstance(views, list | tuple):
-        return len(views) > 0 and not _is_table(_first(views))
+        return len(views) > 0 and not is_table(first_view(views))
     return sp.issparse(views) or hasattr(views, "__array__")  # sparse first: some are dicts too
 
 
-def _is_table(item: Any) -> bool:
-    """Whether this is a view, not a row of numbers."""
+def is_table(item: Any) -> bool:
+    """Distinguish a view from a row of numbers."""
     if isinstance(item, list | tuple):
-        return np.ndim(_first(item)) > 0
+        return np.ndim(first_view(item)) > 0
     return getattr(item, "ndim", 0) > 1
 
 
-def _first(items: Sequence) -> Any:
+def first_view(items: Sequence) -> Any:
     return next((item for item in items if item is not None), None)
 
 
@@ -165,21 +164,21 @@ def _read_mask(observed: ArrayLike | None, shape: tuple[int, int]) -> np.ndarray
     return mask
 
 
-def _absent(array: Any, observed: np.ndarray, name: Hashable) -> np.ndarray:
-    """Rows that are NaN throughout; NaN in a part of an observed row is refused."""
+def _missing_rows(array: Any, observed: np.ndarray, name: Hashable) -> np.ndarray:
+    """Mark rows in which all entries are NaN; raise a ValueError for an observed row in which some are."""
     if sp.issparse(array):
         if np.isnan(array.data).any():
-            raise ValueError(f"view {name!r}: a sparse view contains NaN; say with observed= which sample lacks it.")
+            raise ValueError(f"view {name!r}: a sparse view contains NaN; mark missing samples with observed=.")
         return np.zeros(array.shape[0], dtype=bool)
     unknown = np.isnan(array)
-    absent = unknown.all(axis=1)
-    partly = np.flatnonzero(unknown.any(axis=1) & ~absent & observed)
+    missing = unknown.all(axis=1)
+    partly = np.flatnonzero(unknown.any(axis=1) & ~missing & observed)
     if len(partly):
         raise ValueError(
             f"view {name!r} contains NaN in a part of {len(partly)} rows, the first of them row {partly[0]}: a sample "
             "has all of a view or nothing of it. Fill these entries in, or make the whole row NaN where allowed."
         )
-    return absent
+    return missing
 
 
 def _check_missing(mask: np.ndarray, names: list, allow_missing: bool) -> None:
@@ -197,7 +196,7 @@ def _check_missing(mask: np.ndarray, names: list, allow_missing: bool) -> None:
         raise ValueError(f"{len(without)} samples have no view at all, the first of them row {without[0]}: drop them.")
 
 
-def _blank(array: Any, observed: np.ndarray) -> Any:
+def _zero_missing(array: Any, observed: np.ndarray) -> Any:
     if sp.issparse(array):
         return sp.csr_array(sp.diags_array(observed.astype(array.dtype)) @ array)
     return np.where(observed[:, None], array, array.dtype.type(0))

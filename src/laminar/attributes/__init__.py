@@ -1,1 +1,1 @@
-"""Layers of several attributes, from few labels."""
+"""Layers for several attributes, learned from few labels."""

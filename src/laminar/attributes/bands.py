@@ -1,4 +1,4 @@
-"""Graph bands: what samples share with their neighbours and what they do not, for given and for new samples."""
+"""Bands of a graph filter bank: principal scores smoothed over a graph of samples, and the difference from them."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from .._utils.validation import check_choice, check_positive
 from ..graphs import KNN
 from ..graphs.smoothing import smooth
 
-_PER_DIRECTION = 6  # samples a direction of a graph needs: with fewer, neighbours are chance
-_NOISE = 1e3  # singular values below so many roundings of the largest are none
+_SAMPLES_PER_SCORE = 6  # fewest samples for each score a graph is built on. No measurement on record
+_ROUNDING = 1e3  # singular values below so many machine epsilons of the largest count as zero; a choice
 
 
 @dataclass(frozen=True)
 class Band:
-    """One band of the principal scores F of the samples.
+    """Parameters of one band of the principal scores F of the samples.
 
-    Samples are linked to their nearest neighbours by the directions of their whitened scores; ``S`` solves
-    ``(I + strength (I - N)) S = F``, N being the graph's weights normalised by its degrees.
+    ``S`` solves ``(I + strength (I - N)) S = F`` with ``N = D^-1/2 W D^-1/2``, W being the graph of nearest neighbours
+    of the whitened scores with unit rows.
 
     Parameters
     ----------
     kind : {"scores", "smooth", "detail"}, default="scores"
         F itself, S, or F - S.
     rank : int, default=40
-        Leading scores the graph is built on; never more than a sixth of the samples (but two).
+        Leading scores the graph is built on; at most a sixth of the samples, but two.
     n_neighbors : int, default=5
-        Of each sample; never more than there are others.
+        Neighbours of each sample; at most the number of others.
     strength : float, default=3.0
-        Of the smoothing.
+        Strength of the smoothing.
 
     Examples
     --------
@@ -58,12 +58,12 @@ class Band:
 
     @property
     def source(self) -> Band:
-        """The smooth band it is made of."""
+        """Smooth band with the same parameters."""
         return replace(self, kind="smooth")
 
     @property
     def name(self) -> str:
-        """What tables call it."""
+        """Name in tables."""
         if self.kind == "scores":
             return self.kind
         return f"{self.kind}({self.rank}, {self.n_neighbors}, {self.strength:g})"
@@ -74,42 +74,54 @@ BANDS = (
     *(Band("smooth", *p) for p in ((40, 5, 3.0), (80, 5, 3.0), (80, 5, 30.0))),
     *(Band("detail", *p) for p in ((20, 5, 10.0), (40, 10, 10.0), (40, 5, 1.0), (80, 5, 1.0))),
 )
-"""Smooth bands tend to hold who or what is seen, detail bands how it is lit."""
+"""Default bands. On faces, identity is mostly in smooth bands and light in detail bands."""
 
 
-class Neighbours:
-    """A graph of training samples by the directions of their whitened leading scores, open to new ones."""
+class NeighbourGraph:
+    """Graph of nearest training samples, by their whitened leading scores with unit rows, with edges to new samples.
 
-    def __init__(self, F: np.ndarray, spread: np.ndarray, rank: int, n_neighbors: int):
-        self.spread = spread[: min(rank, max(2, len(F) // _PER_DIRECTION))]
-        codes = self._directions(F)
+    Parameters
+    ----------
+    F : ndarray of shape (n_samples, n_scores)
+        Principal scores of the training samples.
+    singular_values : ndarray of shape (n_scores,)
+        Singular values, with which scores are whitened.
+    rank : int
+        Number of leading scores.
+    n_neighbors : int
+        Neighbours of each sample.
+    """
+
+    def __init__(self, F: np.ndarray, singular_values: np.ndarray, rank: int, n_neighbors: int):
+        self.singular_values = singular_values[: min(rank, max(2, len(F) // _SAMPLES_PER_SCORE))]
+        points = self._whitened(F)
         self.n_neighbors = min(n_neighbors, len(F) - 1)
-        self.graph = KNN(self.n_neighbors).build(codes)
-        self._search = NearestNeighbors(n_neighbors=self.n_neighbors).fit(codes)
+        self.graph = KNN(self.n_neighbors).build(points)
+        self._search = NearestNeighbors(n_neighbors=self.n_neighbors).fit(points)
 
-    def _directions(self, F: np.ndarray) -> np.ndarray:
-        codes = F[:, : len(self.spread)] / self.spread
-        # The squares of a sample far away are out of range.
-        return unit_rows(codes / np.maximum(np.abs(codes).max(1, keepdims=True), np.finfo(codes.dtype).tiny))
+    def _whitened(self, F: np.ndarray) -> np.ndarray:
+        W = F[:, : len(self.singular_values)] / self.singular_values
+        # Divided by the largest magnitude first: the squares of an outlier could overflow.
+        return unit_rows(W / np.maximum(np.abs(W).max(1, keepdims=True), np.finfo(W.dtype).tiny))
 
-    def links(self, F: np.ndarray) -> sp.csr_array:
-        """Normalised weights between new samples (rows) and those of the graph, by the scores of the new ones."""
-        near = self._search.kneighbors(self._directions(F), return_distance=False)
-        weights = 1 / np.sqrt(self.n_neighbors * self.graph.degree[near])
-        starts = np.arange(0, near.size + 1, self.n_neighbors)
+    def edges_to(self, F: np.ndarray) -> sp.csr_array:
+        """Return the normalised weights ``1 / sqrt(q d_j)`` between new samples (rows) with scores F and the graph."""
+        neighbours = self._search.kneighbors(self._whitened(F), return_distance=False)
+        weights = 1 / np.sqrt(self.n_neighbors * self.graph.degree[neighbours])
+        starts = np.arange(0, neighbours.size + 1, self.n_neighbors)
         shape = (len(F), len(self.graph.degree))
-        return sp.csr_array((weights.ravel().astype(F.dtype), near.ravel(), starts), shape=shape)
+        return sp.csr_array((weights.ravel().astype(F.dtype), neighbours.ravel(), starts), shape=shape)
 
 
 class FilterBank:
-    """Bands of samples, found on some and extended to any; all have the mean square of the scores.
+    """Bands of training samples, and their extension to new ones; all are scaled to the mean square of the scores.
 
     Parameters
     ----------
     bands : sequence of Band
-        Which.
+        Parameters of the bands.
     n_scores : int
-        Principal scores to work with.
+        Number of principal scores, at most the rank of the centred data.
 
     Examples
     --------
@@ -125,83 +137,83 @@ class FilterBank:
         self.bands, self.n_scores = tuple(bands), n_scores
 
     def fit(self, X: Data, random_state: np.random.RandomState) -> list[np.ndarray]:
-        """Find the bands of the rows of X, in unit scale (``scale``)."""
+        """Compute the bands of the rows of X, in unit scale (``scale``)."""
         self.mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
         data = centred(X, self.mean)
         U, s, V = truncated_svd(data, self.n_scores, random_state)
-        # Where nothing varies one score of zero is left.
-        r = max(1, int(np.count_nonzero(s > _NOISE * np.finfo(X.dtype).eps * s[0])))
+        # Constant X keeps one score, zero.
+        r = max(1, int(np.count_nonzero(s > _ROUNDING * np.finfo(X.dtype).eps * s[0])))
         self.scale, self.basis = data.scale, V[:, :r].astype(X.dtype)
-        self.spread = np.where(s[:r] > 0, s[:r], 1).astype(X.dtype)
+        self.singular_values = np.where(s[:r] > 0, s[:r], 1).astype(X.dtype)
         F = (U[:, :r] * s[:r]).astype(X.dtype)
-        self._neighbours: dict[tuple[int, int], Neighbours] = {}
+        self._graphs: dict[tuple[int, int], NeighbourGraph] = {}
         self._smooth: dict[Band, np.ndarray] = {}
-        found = [self._band(band, F) for band in self.bands]
+        bands = [self._band(band, F) for band in self.bands]
         total = float(np.linalg.norm(F))
-        norms = [float(np.linalg.norm(part)) for part in found]
-        # A band of nothing but rounding stays nothing.
+        norms = [float(np.linalg.norm(band)) for band in bands]
+        # A band that is rounding error is set to zero.
         self.sizes = [F.dtype.type(total / norm if norm > 1e-6 * total else 0) for norm in norms]
-        return [np.multiply(size, part) for size, part in zip(self.sizes, found, strict=True)]
+        return [np.multiply(size, band) for size, band in zip(self.sizes, bands, strict=True)]
 
     def _band(self, band: Band, F: np.ndarray) -> np.ndarray:
-        """A band of the samples of the fit; what it is made of is kept for new ones."""
+        """Compute a band of the training samples; its graph and its smooth scores are stored for `extend`."""
         if band.kind == "scores":
             return F
-        place, source = (band.rank, band.n_neighbors), band.source
-        if place not in self._neighbours:
-            self._neighbours[place] = Neighbours(F, self.spread, *place)
+        key, source = (band.rank, band.n_neighbors), band.source
+        if key not in self._graphs:
+            self._graphs[key] = NeighbourGraph(F, self.singular_values, *key)
         if source not in self._smooth:
-            self._smooth[source] = smooth(self._neighbours[place].graph, F, band.strength)
+            self._smooth[source] = smooth(self._graphs[key].graph, F, band.strength)
         return self._smooth[source] if band.kind == "smooth" else F - self._smooth[source]
 
     def keep(self, which: Iterable[int]) -> None:
-        """Forget what only other bands need."""
+        """Discard the graphs and smooth scores that only other bands need."""
         sources = {self.bands[b].source for b in which}
         self._smooth = {source: S for source, S in self._smooth.items() if source in sources}
-        places = {(source.rank, source.n_neighbors) for source in self._smooth}
-        self._neighbours = {place: near for place, near in self._neighbours.items() if place in places}
+        keys = {(source.rank, source.n_neighbors) for source in self._smooth}
+        self._graphs = {key: graph for key, graph in self._graphs.items() if key in keys}
 
-    def extend(self, X, which: Iterable[int]) -> dict[int, np.ndarray]:
-        """Some bands of samples that need not have been in the fit, by position.
+    def extend(self, X: Data, which: Iterable[int]) -> dict[int, np.ndarray]:
+        """Compute bands of new samples, by position.
 
-        A new sample becomes one more node of the graph and leaves the others where they are:
+        A new sample is added to the graph, the smooth scores of the training samples fixed:
         ``s = (f + strength sum_j S_j / sqrt(q d_j)) / (1 + strength)`` over its q nearest training samples j.
         """
         data = centred(X, self.mean)
         F = data.product(self.basis.astype(X.dtype)) * X.dtype.type(data.scale / self.scale)
-        links = {place: near.links(F) for place, near in self._neighbours.items()}
+        edges = {key: graph.edges_to(F) for key, graph in self._graphs.items()}
 
         def band(spec: Band) -> np.ndarray:
             if spec.kind == "scores":
                 return F
-            pull = X.dtype.type(spec.strength) * (links[spec.rank, spec.n_neighbors] @ self._smooth[spec.source])
-            S = (F + pull) / X.dtype.type(1 + spec.strength)
+            mean = edges[spec.rank, spec.n_neighbors] @ self._smooth[spec.source]
+            S = (F + X.dtype.type(spec.strength) * mean) / X.dtype.type(1 + spec.strength)
             return S if spec.kind == "smooth" else F - S
 
         return {b: np.multiply(self.sizes[b], band(self.bands[b])).astype(X.dtype, copy=False) for b in which}
 
 
 class CentredSparse:
-    """Sparse data less their mean, as a product needs them: nothing is made dense."""
+    """Sparse data minus their mean, for products; the dense matrix is not formed."""
 
-    def __init__(self, data: Matrix, mean: np.ndarray, flipped: bool = False):
-        self.data, self.mean, self.flipped = data, mean, flipped
-        self.shape, self.dtype, self.scale = data.shape[:: -1 if flipped else 1], data.dtype, data.scale
+    def __init__(self, data: Matrix, mean: np.ndarray, transposed: bool = False):
+        self.data, self.mean, self.transposed = data, mean, transposed
+        self.shape, self.dtype, self.scale = data.shape[:: -1 if transposed else 1], data.dtype, data.scale
 
     @property
     def T(self) -> CentredSparse:
-        """The transpose."""
-        return CentredSparse(self.data, self.mean, not self.flipped)
+        """Transpose."""
+        return CentredSparse(self.data, self.mean, not self.transposed)
 
     def product(self, R: np.ndarray) -> np.ndarray:
-        """All of ``X @ R``, in unit scale."""
-        if self.flipped:
+        """Return ``X @ R``, in unit scale."""
+        if self.transposed:
             return self.data.T.product(R) - np.outer(self.mean, R.sum(0)).astype(self.dtype)
         return self.data.product(R) - (self.mean @ R).astype(self.dtype)
 
 
-def centred(X, mean: np.ndarray) -> Matrix | CentredSparse:
-    """X less its mean, ready for products.
+def centred(X: Data, mean: np.ndarray) -> Matrix | CentredSparse:
+    """Wrap X minus its mean, for products.
 
     Examples
     --------

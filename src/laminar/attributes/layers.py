@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
@@ -19,16 +20,16 @@ from .._base.coding import Layer, nameable, no_text
 from .._engine.data.matrix import wrap
 from .._engine.data.svd import truncated_svd
 from .._utils import threads
-from .._utils.labels import Attribute, read_labels
+from .._utils.labels import Attribute, attribute_names, read_labels
 from .._utils.typing import Data
 from ..deep.composition import regress
 from .bands import BANDS, Band, FilterBank
-from .simplex_codes import FrameCoder
-from .weighting import RIDGES, weigh_bands
+from .simplex_codes import SimplexCoder
+from .weighting import RIDGES, band_weights
 
-REST = "rest"
+REST = "rest"  # name of the last layer
 
-Mix = dict[int, np.ndarray]  # by the position of a band, a matrix its scores are multiplied by
+Maps = dict[int, np.ndarray]  # by position of a band, the matrix that its scores are multiplied by
 
 
 class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -203,20 +204,21 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         bank = FilterBank(self._bands(), self.n_scores)
         X = self._validate(X, reset=True)
         attributes = () if y is None else read_labels(y, X.shape[0])
-        self.attributes_ = _names(attributes)
+        self.attributes_ = _unique_names(attributes)
         with threads.own_threads():
             rng = check_random_state(self.random_state)
             bands = bank.fit(X, rng)
-            choices = [self._choose(bands, attributes, j) for j in range(len(attributes))]
-            mixes = [{b: np.sqrt(w[b]) * P for b in np.flatnonzero(w).tolist()} for w, P in choices]
-            mixes.append({0: _without(bands[0], attributes, 1.0)})
-            bank.keep({b for mix in mixes for b in mix})
-            fits = [self._code(bands, mix, bank, rng) for mix in mixes]
+            chosen = [self._weights_and_projection(bands, attributes, j) for j in range(len(attributes))]
+            maps = [{b: np.sqrt(w[b]) * P for b in np.flatnonzero(w).tolist()} for w, P in chosen]
+            maps.append({0: _class_mean_projection(bands[0], attributes, 1.0)})
+            bank.keep({b for band_maps in maps for b in band_maps})
+            fits = [self._fit_layer(bands, band_maps, bank, rng) for band_maps in maps]
         self._bank = bank
-        self.layers_, self._maps, self._coders = (list(part) for part in zip(*fits, strict=True))
+        self.layers_, self._maps, self._coders = (list(column) for column in zip(*fits, strict=True))
         self.components_, self.mean_ = self.layers_[0].components, bank.mean.astype(X.dtype)
-        named, names = list(zip(self.attributes_, choices, strict=True)), [band.name for band in bank.bands]
-        self.band_weights_ = {a: dict(zip(names, w.tolist(), strict=True)) for a, (w, _) in named}
+        names = [band.name for band in bank.bands]
+        weights = zip(self.attributes_, chosen, strict=True)
+        self.band_weights_ = {a: dict(zip(names, w.tolist(), strict=True)) for a, (w, _) in weights}
         self._n_features_out = len(self.components_)
         return self
 
@@ -229,16 +231,18 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             )
         return bands
 
-    def _choose(self, bands: list[np.ndarray], attributes, j: int) -> tuple[np.ndarray, np.ndarray]:
-        """Weights of the bands for an attribute, and what takes a share of the other attributes out of them."""
+    def _weights_and_projection(
+        self, bands: list[np.ndarray], attributes: Sequence[Attribute], j: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Compute the weights of the bands for attribute j, and the projection away from the other attributes."""
         known, codes = attributes[j].known, attributes[j].codes
-        P = _without(bands[0], (*attributes[:j], *attributes[j + 1 :]), self.invariance)
+        P = _class_mean_projection(bands[0], (*attributes[:j], *attributes[j + 1 :]), self.invariance)
         own = replace(attributes[j], codes=codes[known])
-        weights, _ = weigh_bands([band[known] @ P for band in bands], own, power=self.power, ridges=self.ridges)
+        weights, _ = band_weights([band[known] @ P for band in bands], own, power=self.power, ridges=self.ridges)
         return weights, P
 
     @no_text()
-    def _validate(self, X, *, reset: bool):
+    def _validate(self, X: Data, *, reset: bool) -> np.ndarray | sp.spmatrix | sp.sparray:
         return validate_data(
             self,
             X,
@@ -248,15 +252,17 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             ensure_min_samples=2 if reset else 1,
         )
 
-    def _code(self, bands: list[np.ndarray], mix: Mix, bank: FilterBank, rng) -> tuple[Layer, Mix, FrameCoder]:
-        """A layer of mixed bands, how bands lead to its features, and features to its codes."""
+    def _fit_layer(
+        self, bands: list[np.ndarray], band_maps: Maps, bank: FilterBank, rng: np.random.RandomState
+    ) -> tuple[Layer, Maps, SimplexCoder]:
+        """Fit a layer to weighted bands; also return the maps from bands to its features, and the coder of these."""
         r = bands[0].shape[1]
         n_features = min(max(self.n_components - 1, 1), r)
-        stack = wrap(np.hstack([bands[b] @ A.astype(bands[b].dtype) for b, A in mix.items()]))
-        U, s, V = truncated_svd(stack, n_features, rng)
-        maps = {b: (A @ V[i * r : (i + 1) * r]).astype(stack.dtype) for i, (b, A) in enumerate(mix.items())}
-        T = (U * (s * stack.scale)).astype(stack.dtype)
-        coder = FrameCoder(self.n_components, self.max_steps, self.sweeps).fit(T)
+        weighted = wrap(np.hstack([bands[b] @ A.astype(bands[b].dtype) for b, A in band_maps.items()]))
+        U, s, V = truncated_svd(weighted, n_features, rng)
+        maps = {b: (A @ V[i * r : (i + 1) * r]).astype(weighted.dtype) for i, (b, A) in enumerate(band_maps.items())}
+        T = (U * (s * weighted.scale)).astype(weighted.dtype)
+        coder = SimplexCoder(self.n_components, self.max_steps, self.sweeps).fit(T)
         H = coder.code(T)
         components = regress(H, bands[0]) @ bank.basis.T
         return Layer(coder.weights, components, H * H.dtype.type(bank.scale)), maps, coder
@@ -282,7 +288,7 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         return nameable(self, self._transform(X, attribute, readout))
 
-    def _transform(self, X, attribute: Hashable = None, readout: str | None = None) -> np.ndarray:
+    def _transform(self, X: Data, attribute: Hashable = None, readout: str | None = None) -> np.ndarray:
         check_is_fitted(self)
         i = self._position(attribute)
         X = self._validate(X, reset=False)
@@ -315,7 +321,7 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return reader(readout or self.readout, replace(self.layers_[i], components=self.layers_[i].weights))(H)
 
     def _position(self, attribute: Hashable) -> int:
-        """Where in ``layers_`` a layer is."""
+        """Return the position of a layer in ``layers_``."""
         names, n = [*self.attributes_, REST], len(self.layers_)
         if attribute is None:
             return 0
@@ -334,27 +340,30 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return tags
 
 
-def _check_ridges(ridges) -> None:
+def _check_ridges(ridges: ArrayLike) -> None:
     numbers = np.asarray(ridges)
     if numbers.ndim != 1 or not numbers.size or numbers.dtype.kind not in "fiu" or not (numbers > 0).all():
         raise ValueError(f"ridges must be a sequence of one or more numbers above 0; got {ridges!r}.")
 
 
-def _names(attributes: Sequence[Attribute]) -> list[Hashable]:
-    names = [j if attribute.name is None else attribute.name for j, attribute in enumerate(attributes)]
+def _unique_names(attributes: Sequence[Attribute]) -> list[Hashable]:
+    names = attribute_names(attributes)
     if len(set(names)) < len(names):
         raise ValueError(f"the columns of y are named {names}: give every attribute a name of its own.")
     return names
 
 
-def _without(F: np.ndarray, attributes: Sequence[Attribute], share: float) -> np.ndarray:
-    """What takes out a share of the differences between class means, of every attribute the labels say much about."""
-    gaps = [np.zeros((1, F.shape[1]))]
+def _class_mean_projection(F: np.ndarray, attributes: Sequence[Attribute], share: float) -> np.ndarray:
+    """Return ``I - share V V^T``, V an orthonormal basis of the differences between class means of the attributes.
+
+    Attributes with one class, or with at most one label a class, are left out.
+    """
+    differences = [np.zeros((1, F.shape[1]))]
     for attribute in attributes:
         sizes = attribute.class_sizes
         if len(sizes) > 1 and (sizes > 1).any():
             means = (attribute.one_hot().T @ F.astype(np.float64)) / sizes[:, None]
-            gaps.append(means - means.mean(0))
-    _, s, V = np.linalg.svd(np.vstack(gaps), full_matrices=False)
+            differences.append(means - means.mean(0))
+    _, s, V = np.linalg.svd(np.vstack(differences), full_matrices=False)
     V = V[s > 1e-10 * s[0]]
     return np.eye(F.shape[1]) - share * (V.T @ V)

@@ -1,4 +1,4 @@
-"""What the baselines share: views are read, embedded by the method, and clustered by k-means."""
+"""Base classes of the baselines: views are read, embedded by the method, and clustered by k-means."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
-from .._engine.linalg.small import unit_rows
+from .._base.spectral import Affinity, count_connected, kmeans, kmeans_seed, unit_embedding
 from .._utils.typing import ViewData
 from .._utils.views import read_views
 from ..graphs import Graph
-from .affinity import Affinity, build_affinity, count_pieces
+from .affinity import build_affinity
 
 
 class ViewClusterer(ClusterMixin, BaseEstimator, ABC):
-    """A clusterer of several views; a method states how it embeds the samples."""
+    """Clusterer of several views; a subclass defines the embedding of the samples, `_embed`."""
 
     _parameter_constraints: dict = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
@@ -50,14 +49,14 @@ class ViewClusterer(ClusterMixin, BaseEstimator, ABC):
         self._validate_params()
         views = self._read(X)
         random_state = check_random_state(self.random_state)
-        seed = random_state.randint(2**31 - 1)  # drawn first: k-means shall not depend on what the eigensolver drew
-        self.embedding_ = unit_rows(without_rounding(self._embed(views, random_state)))
-        self.labels_ = cluster_rows(self.embedding_, self.n_clusters, seed, self.n_init)
+        seed = kmeans_seed(random_state)
+        self.embedding_ = unit_embedding(self._embed(views, random_state))
+        self.labels_ = kmeans(self.embedding_, self.n_clusters, seed, self.n_init).labels_
         return self
 
     _takes_affinities = False
 
-    def _read(self, X) -> list[Affinity]:
+    def _read(self, X: ViewData) -> list[Affinity]:
         views, self.view_names_, _ = read_views(X, self.view_sizes, accept_sparse=self._takes_affinities)
         n_samples = views[0].shape[0]
         if n_samples < max(2, self.n_clusters):
@@ -71,11 +70,11 @@ class ViewClusterer(ClusterMixin, BaseEstimator, ABC):
 
     @abstractmethod
     def _embed(self, views: list[Affinity], random_state: np.random.RandomState) -> np.ndarray:
-        """Return the rows k-means sees, before they are brought to unit length."""
+        """Return the rows that k-means clusters, before they are scaled to unit length."""
 
 
 class AffinityClusterer(ViewClusterer):
-    """A clusterer that sees nothing of a view but which samples are alike in it."""
+    """Clusterer that uses the affinities of the samples in each view, and nothing else of it."""
 
     _parameter_constraints: dict = {
         **ViewClusterer._parameter_constraints,
@@ -99,11 +98,12 @@ class AffinityClusterer(ViewClusterer):
 
     def _affinities(self, views: list[Affinity]) -> list[Affinity]:
         affinities = [build_affinity(view, self.affinity, self.n_neighbors, self.n_clusters) for view in views]
-        pieces = max(count_pieces(W) for W in affinities)
-        if pieces > self.n_clusters:
+        n_connected = max(count_connected(W) for W in affinities)
+        if n_connected > self.n_clusters:
             warnings.warn(
-                f"A graph of the samples falls into {pieces} pieces, more than n_clusters={self.n_clusters}: which of "
-                "them are told apart is arbitrary. Raise n_neighbors, or use another affinity.",
+                f"A graph of the samples has {n_connected} connected components, more than "
+                f"n_clusters={self.n_clusters}: which of them are separated is arbitrary. "
+                "Raise n_neighbors, or use another affinity.",
                 UserWarning,
                 stacklevel=4,
             )
@@ -114,46 +114,3 @@ class AffinityClusterer(ViewClusterer):
         inputs = tags.input_tags
         inputs.pairwise = inputs.sparse = inputs.positive_only = self._takes_affinities
         return tags
-
-
-def without_rounding(E: np.ndarray) -> np.ndarray:
-    """Set rows that no eigenvector reaches to zero: brought to unit length, their rounding would look like data.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> without_rounding(np.array([[0.5, 0.5], [1e-12, -1e-11]]))
-    array([[0.5, 0.5],
-           [0. , 0. ]])
-    """
-    norms = np.linalg.norm(E, axis=1, keepdims=True)
-    return np.where(norms > 1e-6 * norms.max(), E, 0)
-
-
-def cluster_rows(E: np.ndarray, n_clusters: int, random_state, n_init: int = 20) -> np.ndarray:
-    """Cluster the rows of an embedding by k-means.
-
-    Parameters
-    ----------
-    E : ndarray of shape (n_samples, n_dimensions)
-        The embedding, as it is.
-    n_clusters : int
-        Number of clusters.
-    random_state : int, RandomState instance or None
-        Seed of the starts.
-    n_init : int
-        Number of starts; the best is kept.
-
-    Returns
-    -------
-    labels : ndarray of shape (n_samples,)
-        Cluster of each row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> labels = cluster_rows(np.array([[0.0], [0.1], [5.0]]), 2, random_state=0)
-    >>> bool(labels[0] == labels[1] != labels[2])
-    True
-    """
-    return KMeans(n_clusters, n_init=n_init, random_state=random_state).fit_predict(E)

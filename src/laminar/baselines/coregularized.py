@@ -1,4 +1,4 @@
-"""Spectral clustering of several views whose embeddings are drawn to each other."""
+"""Spectral clustering of several views with a penalty on the disagreement of their embeddings."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 from scipy.linalg import svd
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._base.spectral import Affinity, normalized
 from .._engine.linalg.eigen import leading_eigenvectors, plus_low_rank
-from .affinity import Affinity, normalized
 from .base import AffinityClusterer
 
 
@@ -29,9 +29,9 @@ class CoRegularizedSpectral(AffinityClusterer):
     n_clusters : int, default=8
         Number of clusters, and of eigenvectors a view.
     variant : {"pairwise", "centroid"}, default="pairwise"
-        Whether views are drawn to each other or to a common embedding.
+        Regularisation of each embedding towards those of the other views, or towards a common one.
     lam : float, default=0.025
-        How strongly. 0 leaves every view to itself. A sum over ordered pairs would be twice as strong.
+        Weight of the regularisation. With 0 views are independent. A sum over ordered pairs would be twice as large.
     affinity : {"gaussian", "knn", "rank", "precomputed"} or Graph, default="gaussian"
         Affinity of the samples in each view, see `NgJordanWeiss`; "precomputed" views are affinities themselves.
     n_neighbors : int or None, default=None
@@ -111,31 +111,31 @@ class CoRegularizedSpectral(AffinityClusterer):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _embed(self, views, random_state):
+    def _embed(self, views: list[Affinity], random_state: np.random.RandomState) -> np.ndarray:
         N = [normalized(W) for W in self._affinities(views)]
         U = [leading_eigenvectors(A, self.n_clusters, random_state)[1] for A in N]
         history = [self._objective(N, U)]
         for _ in range(self.max_iter):
             for v, A in enumerate(N):
-                drawn = plus_low_rank(A, self._peers(U, v), self.lam)
-                U[v] = leading_eigenvectors(drawn, self.n_clusters, random_state, known=U[v])[1]
+                regularized = plus_low_rank(A, self._targets(U, v), self.lam)
+                U[v] = leading_eigenvectors(regularized, self.n_clusters, random_state, known=U[v])[1]
             history.append(self._objective(N, U))
             if history[-1] - history[-2] <= self.tol * abs(history[-1]):
                 break
         self.objective_history_, self.n_iter_ = np.array(history), len(history) - 1
         return np.hstack(U) if self.variant == "pairwise" else _centre(U)
 
-    def _peers(self, U: list[np.ndarray], v: int) -> np.ndarray:
-        """Return what view v is drawn to; one view alone, to nothing."""
+    def _targets(self, U: list[np.ndarray], v: int) -> np.ndarray:
+        """Return the columns that ``U_v`` is regularised towards; none for a single view."""
         return _centre(U) if self.variant == "centroid" else np.hstack([U[v][:, :0], *U[:v], *U[v + 1 :]])
 
     def _objective(self, N: list[Affinity], U: list[np.ndarray]) -> float:
         fit = sum(np.vdot(F, A @ F) for A, F in zip(N, U, strict=True))
-        agreement = sum(np.sum((F.T @ self._peers(U, v)) ** 2) for v, F in enumerate(U))
+        agreement = sum(np.sum((F.T @ self._targets(U, v)) ** 2) for v, F in enumerate(U))
         pairs = agreement if self.variant == "centroid" else agreement / 2  # each was counted from both sides
         return float(fit + self.lam * pairs)
 
 
 def _centre(U: list[np.ndarray]) -> np.ndarray:
-    """Orthonormal basis of the subspace nearest to all: leading eigenvectors of ``sum_v U_v U_v^T``."""
+    """Return an orthonormal basis of the mean subspace: leading eigenvectors of ``sum_v U_v U_v^T``."""
     return svd(np.hstack(U), full_matrices=False)[0][:, : U[0].shape[1]]

@@ -1,4 +1,4 @@
-"""Spectral clustering of one view, and the simplest ways to make one view of several."""
+"""Spectral clustering of one view, and the joining of several views to one."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 
+from .._base.spectral import Affinity, normalized
 from .._engine.linalg.eigen import leading_eigenvectors
 from .._engine.linalg.small import unit_rows
+from .._utils.typing import Seed, ViewData
 from .._utils.views import read_views
 from ..graphs.neighbours import in_range
 from ..metrics import normalized_mutual_information
-from .affinity import normalized
 from .base import AffinityClusterer
 
 
@@ -32,7 +33,7 @@ class NgJordanWeiss(AffinityClusterer):
     affinity : {"gaussian", "knn", "rank", "precomputed"} or Graph, default="gaussian"
         W: ``exp(-distance^2 / (2 sigma^2))`` with the median distance as sigma, up to 5000 samples; the binary graph
         of nearest neighbours; the graph of ranks, `laminar.graphs.Rank`; X itself, symmetric and non-negative, dense
-        or sparse; or what a graph of `laminar.graphs` makes of X.
+        or sparse; or the weights of a graph of `laminar.graphs` built on X.
     n_neighbors : int or None, default=None
         Neighbours for "knn" (None means 5) and "rank" (None: by the number of clusters).
     n_init : int, default=20
@@ -75,7 +76,7 @@ class NgJordanWeiss(AffinityClusterer):
         self.n_init = n_init
         self.random_state = random_state
 
-    def _embed(self, views, random_state):
+    def _embed(self, views: list[Affinity], random_state: np.random.RandomState) -> np.ndarray:
         if len(views) > 1:
             raise ValueError(
                 f"NgJordanWeiss clusters one view and got {len(views)}: join them with concat_features, or use "
@@ -86,7 +87,7 @@ class NgJordanWeiss(AffinityClusterer):
         return vectors
 
 
-def concat_features(views, view_sizes: Sequence[int] | None = None) -> np.ndarray:
+def concat_features(views: ViewData, view_sizes: Sequence[int] | None = None) -> np.ndarray:
     """Join views side by side, with equal weight: unit rows, centred, of the same total variance.
 
     Parameters
@@ -119,7 +120,10 @@ def _unit_variance(X: np.ndarray) -> np.ndarray:
 
 
 def concat_pca(
-    views, n_components: int | float = 0.95, view_sizes: Sequence[int] | None = None, random_state=None
+    views: ViewData,
+    n_components: int | float = 0.95,
+    view_sizes: Sequence[int] | None = None,
+    random_state: Seed = None,
 ) -> np.ndarray:
     """Compute the principal components of the views joined by `concat_features`.
 
@@ -151,7 +155,7 @@ def concat_pca(
 
 
 class BestView(NamedTuple):
-    """The view that was best, and how good all of them were.
+    """Best of several views, its clusters, and the scores of all of them.
 
     Attributes
     ----------
@@ -174,17 +178,16 @@ class BestView(NamedTuple):
 
 
 def best_single_view(
-    views,
+    views: ViewData,
     y: ArrayLike,
     clusterer: NgJordanWeiss,
     *,
     view_sizes: Sequence[int] | None = None,
     score: Callable[[ArrayLike, ArrayLike], float] = normalized_mutual_information,
 ) -> BestView:
-    """Cluster every view by itself and keep the best. An oracle: it looks at the true classes to choose.
+    """Cluster every view by itself and return the one that agrees best with the true classes.
 
-    What it returns is therefore a bound for what choosing one view can give, not the result of a method that could be
-    used where classes are unknown.
+    An oracle: an upper bound for the choice of a single view, not a method for unknown classes.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Subspace clustering: samples are written as combinations of each other, and clustered by who helps whom."""
+"""Subspace clustering: samples are combinations of each other, and the coefficients their affinity."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import numpy as np
 from scipy.linalg import eigh, svd
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._base.spectral import normalized
 from .._engine.linalg.eigen import leading_eigenvectors
 from .._engine.linalg.small import unit_rows
 from ..graphs import KNN, Graph, Rank
 from ..graphs.neighbours import in_range
-from .affinity import check_dense, normalized
+from .affinity import check_dense
 from .base import ViewClusterer
 
 
 class SelfExpression(NamedTuple):
-    """What one view asks of its representation C: ``||X^T - X^T C||^2 + Tr(C S C^T)``."""
+    """Objective of the representation C of one view: ``||X^T - X^T C||^2 + Tr(C S C^T)``."""
 
     U: np.ndarray
     """Left singular vectors of X."""
@@ -28,7 +29,7 @@ class SelfExpression(NamedTuple):
     """S, ``lam`` times the Laplacian of the view's graph."""
 
     def solve(self, extra: np.ndarray | float = 0.0) -> np.ndarray:
-        """Return the C for ``S + extra`` instead of S: it solves ``K C + C (S + extra) = K`` with ``K = X X^T``."""
+        """Minimise with ``S + extra`` for S: C solves ``K C + C (S + extra) = K`` with ``K = X X^T``."""
         b, V = eigh(self.smoothness + extra, check_finite=False)
         share = self.squares[:, None] / (self.squares[:, None] + np.maximum(b, 0))
         return self.U @ (share * (self.U.T @ V)) @ V.T
@@ -42,13 +43,13 @@ class SelfExpression(NamedTuple):
 class SmoothRepresentation(ViewClusterer):
     """Smooth representation clustering (Hu et al.) of one view, and of several (NaMSC).
 
-    Each view, its rows brought to unit length, is written in terms of itself by
+    Each view, its rows scaled to unit length, is represented by itself,
 
         min ||X^T - X^T C||^2 + lam Tr(C L C^T)
 
-    with the Laplacian L of a graph, which has a closed form. Views do not see each other: the affinity of two samples
-    is the sum over the views of ``|C| + |C^T|``, and is clustered as by `NgJordanWeiss`, diagonal included.
-    C is n x n, so that there can be 5000 samples at most.
+    with the Laplacian L of a graph; C has a closed form. Views are independent: the affinity of two samples is the
+    sum over the views of ``|C| + |C^T|``, and is clustered as by `NgJordanWeiss`, diagonal included. C is n x n, so
+    that there can be 5000 samples at most.
 
     Parameters
     ----------
@@ -73,11 +74,11 @@ class SmoothRepresentation(ViewClusterer):
     embedding_ : ndarray of shape (n_samples, n_clusters)
         Unit rows that were clustered.
     representations_ : list of ndarray of shape (n_samples, n_samples)
-        C of each view; column i writes sample i in terms of all.
+        C of each view; column i holds the coefficients of sample i.
 
     See Also
     --------
-    DiMSC : Views that are kept apart from each other.
+    DiMSC : With a penalty that makes the representations of views differ.
 
     References
     ----------
@@ -107,7 +108,7 @@ class SmoothRepresentation(ViewClusterer):
         self.view_sizes = view_sizes
         self.random_state = random_state
 
-    def _embed(self, views, random_state):
+    def _embed(self, views: list[np.ndarray], random_state: np.random.RandomState) -> np.ndarray:
         check_dense(len(views[0]), type(self).__name__, "cluster a part of the samples, or use CoRegularizedSpectral")
         self.representations_ = self._represent([self._expression(view) for view in views])
         affinity = sum(np.abs(C) + np.abs(C.T) for C in self.representations_)
@@ -123,7 +124,6 @@ class SmoothRepresentation(ViewClusterer):
         return SelfExpression(U[:, kept], s[kept] ** 2, self.lam * self._laplacian(X))
 
     def _laplacian(self, X: np.ndarray) -> np.ndarray:
-        """L as an array."""
         if isinstance(self.graph, str) and self.graph == "dot":
             W = np.maximum(X @ X.T, 0)
             return np.diag(W.sum(axis=1)) - W
@@ -135,10 +135,10 @@ class SmoothRepresentation(ViewClusterer):
 class DiMSC(SmoothRepresentation):
     """Diversity-induced multi-view subspace clustering (Cao et al.).
 
-    As `SmoothRepresentation`, with representations that should differ between views by the Hilbert-Schmidt criterion:
-    ``lam_diversity sum_{v<w} Tr(K_v J K_w J)`` is added, with ``K_v = C_v^T C_v`` and J the centring matrix. Views take
-    turns, each with an exact solution, so the objective never rises; the sum is over unordered pairs, for which the
-    published step is the minimiser.
+    `SmoothRepresentation` with the Hilbert-Schmidt independence criterion between views as a penalty,
+    ``lam_diversity sum_{v<w} Tr(K_v J K_w J)`` with ``K_v = C_v^T C_v`` and J the centring matrix. One view after the
+    other is solved exactly, so the objective never increases; the sum is over unordered pairs, for which the published
+    step is the minimiser.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ class DiMSC(SmoothRepresentation):
     embedding_ : ndarray of shape (n_samples, n_clusters)
         Unit rows that were clustered.
     representations_ : list of ndarray of shape (n_samples, n_samples)
-        C of each view; column i writes sample i in terms of all.
+        C of each view; column i holds the coefficients of sample i.
     objective_history_ : ndarray
         The objective, before the first sweep and after each.
     n_iter_ : int
@@ -215,7 +215,7 @@ class DiMSC(SmoothRepresentation):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _represent(self, views):
+    def _represent(self, views: list[SelfExpression]) -> list[np.ndarray]:
         C = super()._represent(views)
         kernels = [_centred_kernel(c) for c in C]
         history = [self._objective(views, C, kernels)]
@@ -229,7 +229,7 @@ class DiMSC(SmoothRepresentation):
         self.objective_history_, self.n_iter_ = np.array(history), len(history) - 1
         return C
 
-    def _objective(self, views, C, kernels) -> float:
+    def _objective(self, views: list[SelfExpression], C: list[np.ndarray], kernels: list[np.ndarray]) -> float:
         alone = sum(view.value(c) for view, c in zip(views, C, strict=True))
         # J is a projection: centring either kernel or both is the same.
         shared = sum(np.vdot(kernels[v], kernels[w]) for v in range(len(C)) for w in range(v))
@@ -237,6 +237,6 @@ class DiMSC(SmoothRepresentation):
 
 
 def _centred_kernel(C: np.ndarray) -> np.ndarray:
-    """``J C^T C J``."""
+    """Return ``J C^T C J``, J the centring matrix."""
     centred = C - C.mean(axis=1, keepdims=True)
     return centred.T @ centred

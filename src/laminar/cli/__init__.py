@@ -1,5 +1,5 @@
-"""The command ``laminar``."""
+"""Command line interface ``laminar``."""
 
-from .main import main
+from .app import main
 
 __all__ = ["main"]

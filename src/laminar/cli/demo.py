@@ -1,11 +1,11 @@
-"""What `laminar demo` shows: which layer knows who is on a picture, how the head is turned and how it is lit."""
+"""Experiment of `laminar demo`: agreement of layers with identity, pose and light on rendered faces."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,18 +27,22 @@ from laminar.plots import demo_figure
 
 from .._utils.typing import Data
 
-ATTRIBUTES = ("identity", "pose", "light")
-N_COMPONENTS = 40
-LABELLED = 0.1  # share of the labels that is told
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+ATTRIBUTES = ("identity", "pose", "light")  # those of `make_faces`
+N_COMPONENTS = 40  # of every model; of `DeepSemiNMF` in its top layer
+LABELLED = 0.1  # share of the labels that `AttributeLayers` and the classifier are given
 
 
 class Baseline(BaseEstimator):
-    """A fixed function of the data as a model of one layer, read as it is.
+    """Fixed function of the data, as a model of one layer whose codes are its features.
 
     Parameters
     ----------
     embed : callable
-        From the data to features.
+        Function from the data to features.
 
     Examples
     --------
@@ -58,20 +62,20 @@ class Baseline(BaseEstimator):
         self.layers_ = [Layer(None, None, self.embed(X))]
         return self
 
-    def training_codes(self, attribute=None):
-        """The features of the X that was fitted."""
+    def training_codes(self, attribute: Hashable = None) -> np.ndarray:
+        """Return the features of the training samples."""
         return self.layers_[0].representation
 
 
 def whitened_svd(X: np.ndarray, n_components: int = N_COMPONENTS) -> np.ndarray:
-    """Leading left singular vectors of the uncentred data, each row scaled to unit length.
+    """Compute the leading left singular vectors of the uncentred data, with unit rows.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
         Data.
     n_components : int, default=40
-        How many singular vectors.
+        Number of singular vectors.
 
     Returns
     -------
@@ -92,12 +96,12 @@ def whitened_svd(X: np.ndarray, n_components: int = N_COMPONENTS) -> np.ndarray:
 
 
 def methods(seed: int = 0) -> dict:
-    """List the methods that the demo compares, by name; `AttributeLayers` alone uses labels.
+    """Return the methods that the demo compares, by name; `AttributeLayers` alone uses labels.
 
     Parameters
     ----------
     seed : int, default=0
-        Seed of each of them.
+        Seed of every model.
 
     Returns
     -------
@@ -126,27 +130,27 @@ def run(
     n_identities: int = 20,
     watch: Callable[[str], AbstractContextManager] = nullcontext,
 ) -> Bunch:
-    """Draw the faces, fit every method and score each of its layers on every attribute.
+    """Render faces, fit every method and score each of its layers on every attribute.
 
-    A tenth of the labels is told. Every score is that of the faces whose label is not.
+    A tenth of the labels is given to `AttributeLayers` and to the classifiers; scores are of all other faces.
 
     Parameters
     ----------
     size : int, default=32
         Pixels a side of the faces.
     seed : int, default=0
-        Seed of the faces, of the labels that are told and of the methods.
+        Seed of the faces, of the choice of given labels and of the methods.
     n_identities : int, default=20
-        How many people are drawn, each in five poses under six lights.
+        Number of people, each in five poses under six lights.
     watch : callable, default=contextlib.nullcontext
-        Called with the name of each step, gives the context in which the step runs: a spinner, a stopwatch.
+        Called with the name of each step; returns a context manager in which the step runs, e.g. a spinner.
 
     Returns
     -------
     Bunch
         ``faces``; ``models``, fitted, by name; ``scores``, a DataFrame with rows (method, layer) and columns
         (attribute, metric), the metrics being "accuracy" and "nmi" of clusters and the accuracy of a linear
-        "classifier" that learned from the labels that are told; ``seconds``, a dict by method.
+        "classifier" trained on the given labels; ``seconds``, a dict by method.
 
     Examples
     --------
@@ -158,32 +162,32 @@ def run(
     with watch("faces"):
         faces = make_faces(n_identities, n_poses=5, n_lights=6, size=size, random_state=seed)
     truth = pandas.DataFrame({name: faces[name] for name in ATTRIBUTES})
-    told = pandas.DataFrame(partial_labels(truth.to_numpy(), LABELLED, random_state=seed), columns=truth.columns)
+    given = pandas.DataFrame(partial_labels(truth.to_numpy(), LABELLED, random_state=seed), columns=truth.columns)
     models, tables, seconds = methods(seed), {}, {}
     for name, model in models.items():
         start = time.perf_counter()
         with watch(name):
-            tables[name] = _scores(model.fit(faces.X, told), truth, told, seed)
+            tables[name] = _scores(model.fit(faces.X, given), truth, given, seed)
         seconds[name] = time.perf_counter() - start
     scores = pandas.concat(tables, names=("method", "layer"))
     return Bunch(faces=faces, models=models, scores=scores, seconds=seconds)
 
 
-def _scores(model, truth, told, seed):
-    """What every layer finds by itself, and what a classifier finds on it, in faces whose label was not told."""
-    table = layer_attribute_table(model, None, truth.where(told < 0, -1), random_state=seed)
+def _scores(model: BaseEstimator, truth: DataFrame, given: DataFrame, seed: int) -> DataFrame:
+    """Score the clusters of every layer, and a classifier of its features, on faces whose label was not given."""
+    table = layer_attribute_table(model, None, truth.where(given < 0, -1), random_state=seed)
     for i, layer in enumerate(layer_names(model)):
         E = layer_features(model, i)
         E = E / np.sqrt(np.square(E).sum(1).mean())
         for name in ATTRIBUTES:
-            known = (told[name] >= 0).to_numpy()
+            known = (given[name] >= 0).to_numpy()
             classifier = LinearSVC(random_state=seed).fit(E[known], truth[name][known])
             table.loc[layer, (name, "classifier")] = classifier.score(E[~known], truth[name][~known])
     return table[list(ATTRIBUTES)]  # the columns of an attribute together
 
 
-def row_names(scores) -> list[str]:
-    """Name the rows of the scores for a reader.
+def row_names(scores: DataFrame) -> list[str]:
+    """Return the names of the rows of the scores.
 
     Parameters
     ----------
@@ -207,13 +211,13 @@ def row_names(scores) -> list[str]:
     return [f"{method}, {layer}" if several[method] else method for method, layer in scores.index]
 
 
-def figure(result: Bunch):
-    """Compose the demo's figure: examples, components, scores.
+def figure(result: Bunch) -> Figure:
+    """Draw the figure of the demo: examples, components, scores.
 
     Parameters
     ----------
     result : Bunch
-        What :func:`run` returned.
+        Result of :func:`run`.
 
     Returns
     -------
@@ -238,8 +242,8 @@ def figure(result: Bunch):
     return demo_figure(faces.X[_examples(counts)], components, tables, faces.image_shape, title)
 
 
-def _examples(counts, n_examples=24):
-    """Rows that walk through people, poses and lights at once."""
+def _examples(counts: Sequence[int], n_examples: int = 24) -> np.ndarray:
+    """Return rows with changing person, pose and light."""
     i = np.arange(n_examples)
-    walks = [(step * i) % count for step, count in zip((1, 3, 5), counts, strict=True)]
-    return np.ravel_multi_index(walks, counts)
+    indices = [(step * i) % count for step, count in zip((1, 3, 5), counts, strict=True)]
+    return np.ravel_multi_index(indices, counts)

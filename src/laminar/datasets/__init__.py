@@ -1,7 +1,7 @@
-"""Data to learn from: drawn with known structure, or read from files."""
+"""Data sets: synthetic with known structure, or read from files."""
 
 from laminar.datasets.faces import make_faces
-from laminar.datasets.real import available, load
+from laminar.datasets.files import available, load
 from laminar.datasets.synthetic import (
     make_attributes,
     make_lowrank,

@@ -1,48 +1,55 @@
-"""Renders portraits from traits.
+"""Rendering of portraits from traits.
 
 Every portrait is a small three-dimensional scene: an ellipsoid for the head, features painted on it in the
-head's own coordinates (so that turning the head moves and foreshortens them), and a relief that bends its
+coordinates of the head (so that a rotation moves and foreshortens them), and a relief that changes its
 normals for the light. Lengths are in half-images; x runs to the right, y down, z to the viewer.
 """
 
+from collections.abc import Sequence
+from typing import Self
+
 import numpy as np
+from sklearn.utils import Bunch
 
-_AMBIENT, _LAMP = 0.25, 0.98
-_GAMMA = 0.8  # pictures are stored brighter than the light they stand for
-_FRAME = 0.93  # half the side of the picture
+Values = np.ndarray | float  # that broadcast to (n, size, size)
+
+# Choices, as are the numbers of every layer.
+_AMBIENT, _DIRECTIONAL = 0.25, 0.98  # intensity of the light from everywhere and from one direction
+_GAMMA = 0.8  # exponent from intensity to grey value
+_FRAME = 0.93  # half the side of the image, in half-images of the scene
 
 
-def _step(x, low, high):
-    """Smooth step from 0 at `low` to 1 at `high`."""
+def _step(x: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Compute a smooth step from 0 at `low` to 1 at `high`."""
     t = np.clip((x - low) / (high - low), 0, 1)
     return t * t * (3 - 2 * t)
 
 
-def _unit(*parts):
+def _unit(*parts: Values) -> list[np.ndarray]:
     norm = np.sqrt(sum(part * part for part in parts)) + 1e-6
     return [part / norm for part in parts]
 
 
 class Scene:
-    """A batch of portraits: tone (reflectance) and normal of every pixel, painted from back to front.
+    """Batch of portraits: tone (reflectance) and normal of every pixel, painted from back to front.
 
     Parameters
     ----------
     traits : Bunch of arrays of shape (n, 1, 1)
-        The people, one value a portrait for every trait.
+        Traits, one value a portrait.
     yaws : ndarray of shape (n,)
-        Where each head is turned, in degrees.
-    wobble : ndarray of shape (n, 3)
-        Small errors of each portrait in direction and place, within [-1, 1].
+        Rotation of each head about the vertical axis, in degrees.
+    pose_errors : ndarray of shape (n, 3)
+        Errors of each portrait in rotation and in position (x, y), within [-1, 1]; scaled to be small.
     size : int
         Pixels a side.
     """
 
-    def __init__(self, traits, yaws, wobble, size):
+    def __init__(self, traits: Bunch, yaws: np.ndarray, pose_errors: np.ndarray, size: int):
         self.t = traits
-        yaw_error, dx, dy = (column[:, None, None].astype(np.float32) for column in wobble.T)
-        turn = np.deg2rad(yaws)[:, None, None].astype(np.float32) + 0.03 * yaw_error
-        self.cos, self.sin = np.cos(turn), np.sin(turn)
+        yaw_error, dx, dy = (column[:, None, None].astype(np.float32) for column in pose_errors.T)
+        yaw = np.deg2rad(yaws)[:, None, None].astype(np.float32) + 0.03 * yaw_error
+        self.cos, self.sin = np.cos(yaw), np.sin(yaw)
         self.pixel = np.float32(2 * _FRAME / size)
         grid = ((np.arange(size, dtype=np.float32) + 0.5) * self.pixel - _FRAME)[None]
         self.x = grid[:, None, :] - 0.05 * self.sin - 0.012 * dx  # measured from the middle of the head
@@ -51,8 +58,8 @@ class Scene:
         self.tone = np.zeros(shape, np.float32)
         self.normal = [np.zeros(shape, np.float32), np.zeros(shape, np.float32), np.ones(shape, np.float32)]
 
-    def draw(self):
-        """Paint everything."""
+    def draw(self) -> Self:
+        """Paint all layers, from back to front."""
         self.tone += 0.40 + 0.32 * np.exp(-1.4 * (self.x**2 + (self.y + 0.1) ** 2))
         self._back_hair()
         self._body()
@@ -68,39 +75,41 @@ class Scene:
         self._hair()
         return self
 
-    def lit(self, lights, oversample):
-        """Images of shape (n, n_lights, size / oversample, size / oversample) under the given directions."""
+    def render(self, lights: np.ndarray, oversample: int) -> np.ndarray:
+        """Render images of shape (n, n_lights, size / oversample, size / oversample) for directions of the light."""
         n, size = len(self.tone), self.tone.shape[1] // oversample
         images = np.empty((n, len(lights), size, size), np.float32)
         for i, direction in enumerate(lights):
             facing = sum(d * part for d, part in zip(direction, self.normal, strict=True))
-            # A little light reaches past the edge of the shadow, as from a lamp rather than a point.
-            shade = _AMBIENT + _LAMP * np.maximum((facing + 0.15) / 1.15, 0)
+            # The offset softens the edge of the shadow, as an extended light source does.
+            shade = _AMBIENT + _DIRECTIONAL * np.maximum((facing + 0.15) / 1.15, 0)
             fine = np.minimum(self.tone * shade, 1).reshape(n, size, oversample, size, oversample)
             images[:, i] = fine.mean(axis=(2, 4)) ** _GAMMA
         return images
 
     # Tools: coverage, paint, surfaces.
 
-    def _inside(self, distance):
-        """Coverage of the pixels by the region `distance` < 0, its edge softened over a pixel."""
+    def _inside(self, distance: Values) -> np.ndarray:
+        """Return the coverage of pixels by the region `distance` < 0, its edge softened over a pixel."""
         return np.clip(0.5 - distance / (1.4 * self.pixel), 0, 1)
 
-    def _ellipse(self, u, v, a, b):
+    def _ellipse(self, u: Values, v: Values, a: Values, b: Values) -> np.ndarray:
         radius = np.sqrt((u / a) ** 2 + (v / b) ** 2)
         return self._inside((radius - 1) * np.minimum(a, b))
 
-    def _paint(self, coverage, tone, normal=None):
+    def _paint(self, coverage: Values, tone: Values, normal: Sequence[np.ndarray] | None = None) -> None:
         self.tone += coverage * (tone - self.tone)
         if normal is not None:
             for mine, other in zip(self.normal, normal, strict=True):
                 mine += coverage * (other - mine)
 
-    def _darken(self, coverage, factor):
+    def _darken(self, coverage: Values, factor: Values) -> None:
         self.tone *= 1 - coverage * (1 - factor)
 
-    def _ellipsoid(self, width, height, square, jaw=0.0, lift=0.0):
-        """Edge distance, normal and place (side, front, level) of each pixel on an ellipsoid that turns."""
+    def _ellipsoid(
+        self, width: Values, height: Values, square: Values, jaw: Values = 0.0, lift: float = 0.0
+    ) -> tuple[np.ndarray, list[np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
+        """Return distance from the edge, normal and position (side, front, level) of pixels on a rotated ellipsoid."""
         v = (self.y + lift) / height
         width = width * (1 - jaw * _step(v, -0.15, 1.0))
         u = self.x / width
@@ -111,16 +120,16 @@ class Scene:
 
     # Layers, from back to front.
 
-    def _back_hair(self):
+    def _back_hair(self) -> None:
         t = self.t
         half = t.width * (1.10 + t.hair_volume)
         u, v = self.x / half, (self.y - 0.5 * t.hair_length * t.height) / (0.75 * t.height)
         edge = (np.abs(u) ** 4 + np.abs(v) ** 4) ** 0.25 - 1
         self._paint(t.long_hair * self._inside(edge * half), 0.7 * t.hair_tone, _unit(u, 0.2 * v, 0.9))
 
-    def _body(self):
+    def _body(self) -> None:
         t = self.t
-        x = self.x + 0.05 * self.sin  # the body does not turn with the head
+        x = self.x + 0.05 * self.sin  # the body is not rotated with the head
         neck = 0.54 * t.width
         u = x / neck
         round_ = _unit(u, 0.25, np.sqrt(np.maximum(1.05 - u * u, 0.02)))
@@ -132,16 +141,16 @@ class Scene:
         cloth = self._inside(np.maximum(shoulder, collar) - self.y)
         self._paint(cloth, t.shirt, _unit(0.8 * x, -0.45, 0.9))
 
-    def _head(self):
+    def _head(self) -> None:
         t = self.t
         edge, normal, side, front, _ = self._ellipsoid(t.width, t.height, t.square, t.jaw)
         self.head = self._inside(edge)
         self._paint(self.head, t.skin, normal)
-        self.u, self.v = side * t.width, self.y  # where each pixel lies on the face seen from the front
+        self.u, self.v = side * t.width, self.y  # position of each pixel on the frontal face
         self.face = self.head * _step(front, -0.05, 0.15)
         self.eye_u = np.abs(self.u) - t.eye_gap
         self.eye_v = self.v - t.eye_level
-        self.nose_u = self.u - 0.11 * t.nose_height * self.sin  # the tip stands out and so moves further
+        self.nose_u = self.u - 0.11 * t.nose_height * self.sin  # the tip protrudes, and so moves further
         self.nose_v = self.v - t.eye_level - t.nose_length
         self.mouth_v = self.nose_v - t.mouth_drop
         self.mouth_u = self.u - 0.03 * self.sin
@@ -149,9 +158,9 @@ class Scene:
         blush = np.exp(-(((np.abs(self.u) - 0.27) / 0.12) ** 2) - ((self.nose_v + 0.02) / 0.12) ** 2)
         self._darken(0.10 * blush * self.face, 0.5)
 
-    def _relief(self):
+    def _relief(self) -> None:
         t, mirrored = self.t, np.sign(self.u)
-        bumps = [  # u, v, breadth, height on the face, how far it stands out, direction of u
+        bumps = [  # u, v, breadth, height on the face, how far it protrudes, direction of u
             (self.nose_u, self.nose_v + 0.12, 0.55 * t.nose_width, 0.13, 0.042 * t.nose_height, 1),
             (self.nose_u, self.nose_v + 0.015, 0.75 * t.nose_width, 0.042, 0.036 * t.nose_height, 1),
             (self.eye_u, self.eye_v, 0.12, 0.07, -0.030, mirrored),
@@ -169,7 +178,7 @@ class Scene:
         bent = _unit(nx - slope_u * self.cos, ny - slope_v, nz + slope_u * self.sin)
         self._paint(self.face, self.tone, bent)
 
-    def _beard(self):
+    def _beard(self) -> None:
         t = self.t
         chin = _step(self.mouth_v + 0.35 * np.abs(self.u) - 0.03, -0.10, 0.06)
         cheeks = _step(np.abs(self.u), 0.26, 0.38) * _step(self.nose_v, -0.12, 0.05)
@@ -177,7 +186,7 @@ class Scene:
         lip = np.exp(-(((self.mouth_v + 0.062) / 0.034) ** 2)) * _step(np.abs(self.mouth_u), 0.26, 0.17)
         self._darken(0.85 * self.face * lip * np.maximum(t.moustache, t.beard), 0.25 + 0.7 * t.hair_tone)
 
-    def _eyes(self):
+    def _eyes(self) -> None:
         t = self.t
         along = self.eye_u / t.eye_width
         arch = np.maximum(1 - along * along, 0)
@@ -186,7 +195,7 @@ class Scene:
         self._darken(0.35 * self.face * np.exp(-((along / 1.2) ** 2) - (self.eye_v / (1.7 * t.eye_open)) ** 2), 0.35)
         flat = [0.7 * part for part in self.normal[:2]] + [self.normal[2]]
         self._paint(lids, 0.84, flat)
-        # The eyes keep looking at the viewer, so the irises move against the turn of the head.
+        # The gaze is fixed on the viewer, so the irises move against the rotation of the head.
         iris_u, iris_v = (
             self.u - np.sign(self.u) * t.eye_gap + 0.025 * self.sin,
             self.eye_v + 0.1 * t.eye_open,
@@ -199,7 +208,7 @@ class Scene:
         crease = np.exp(-(((self.eye_v + t.eye_open * arch + 0.028) / 0.010) ** 2)) * (arch > 0)
         self._darken(0.35 * crease * self.face, 0.4)
 
-    def _brows(self):
+    def _brows(self) -> None:
         t = self.t
         along = (self.eye_u - 0.01) / (1.28 * t.eye_width)
         line = self.eye_v + t.brow_lift + t.brow_arch * (1 - along * along) + t.brow_tilt * along
@@ -207,7 +216,7 @@ class Scene:
         hair = self._inside(np.abs(line) - thick) * self._inside((np.abs(along) - 1) * t.eye_width)
         self._paint(0.88 * hair * self.face, np.minimum(0.65 * t.hair_tone, 0.55 * t.skin) + 0.02)
 
-    def _nose(self):
+    def _nose(self) -> None:
         t = self.t
         wing = np.abs(self.nose_u) - 0.62 * t.nose_width
         nostril = self._ellipse(wing, self.nose_v - 0.030, 0.34 * t.nose_width, 0.013)
@@ -221,7 +230,7 @@ class Scene:
         shine = np.exp(-((self.nose_u / 0.02) ** 2) - ((self.nose_v + 0.035) / 0.03) ** 2)
         self._paint(0.25 * shine * self.face, np.minimum(1.3 * t.skin, 1))
 
-    def _mouth(self):
+    def _mouth(self) -> None:
         t = self.t
         along = self.mouth_u / t.mouth_width
         arch = np.maximum(1 - along * along, 0)
@@ -236,7 +245,7 @@ class Scene:
         below = np.exp(-((along / 0.7) ** 2) - ((line - 1.35 * t.lip - 0.022) / 0.018) ** 2)
         self._darken(0.30 * below * self.face, 0.5)
 
-    def _glasses(self):
+    def _glasses(self) -> None:
         t = self.t
         worn = t.glasses * self.face
         u, v = self.eye_u / 0.165, (self.eye_v - 0.005) / 0.125
@@ -245,7 +254,7 @@ class Scene:
         arm = np.maximum(t.eye_gap + 0.15 - np.abs(self.u), np.abs(self.eye_v + 0.03) - 0.014)
         self._paint(worn * self._inside(np.minimum(np.minimum(ring, bridge), arm)), 0.07)
 
-    def _ears(self):
+    def _ears(self) -> None:
         t = self.t
         for sign in (-1, 1):
             u, v = self.x - sign * (t.width * self.cos + 0.02), self.y - t.eye_level - 0.07
@@ -256,7 +265,7 @@ class Scene:
             self._paint(ear, 0.92 * t.skin, normal)
             self._darken(0.5 * ear * self._ellipse(u + sign * 0.1 * narrow, v, 0.5 * narrow, 0.6 * t.ear), 0.6)
 
-    def _hair(self):
+    def _hair(self) -> None:
         t = self.t
         width = t.width * (1.02 + t.hair_volume * (0.35 + 0.65 * t.long_hair))
         height = t.height * (1.0 + 0.8 * t.hair_volume)

@@ -1,15 +1,16 @@
-"""Drawn portraits whose identity, pose and light are known.
+"""Rendered portraits with known identity, pose and light.
 
-This module draws the people's traits and crosses them with poses and lights; `_portrait` renders them.
+This module samples the traits of people and crosses them with poses and lights; `_portrait` renders them.
 """
 
 import numpy as np
 from sklearn.utils import Bunch, check_random_state
 
+from laminar._utils.typing import Seed
 from laminar.datasets._portrait import Scene
 from laminar.datasets.synthetic import check_parameters
 
-# Lowest and highest value of every trait; lengths are in half-images.
+# Range of every trait, uniform; lengths are in half-images, tones in [0, 1]. A choice.
 _TRAITS = {
     "width": (0.48, 0.58),
     "height": (0.66, 0.76),
@@ -43,10 +44,10 @@ _TRAITS = {
     "hair_phase": (0.0, 6.3),
     "shirt": (0.12, 0.85),
 }
-# What a person has or has not: how many people do.
+# Share of people with each binary trait. A choice.
 _SHARES = {"long_hair": 0.42, "bald": 0.07, "beard": 0.25, "moustache": 0.10, "glasses": 0.25}
-_OVERSAMPLE = 2
-_PORTRAITS_AT_ONCE = 16  # keeps one layer of the drawing in the processor's cache
+_OVERSAMPLE = 2  # rendered pixels per pixel of the image and side, against aliasing
+_BATCH = 16  # portraits rendered at a time, so that one layer stays in cache
 
 
 def make_faces(
@@ -54,29 +55,29 @@ def make_faces(
     n_poses: int = 5,
     n_lights: int = 5,
     size: int = 32,
-    random_state=None,
+    random_state: Seed = None,
 ) -> Bunch:
-    """Draw grey portraits: every person in every pose under every light.
+    """Render grey portraits of every person in every pose under every light.
 
     Parameters
     ----------
     n_identities : int, default=10
-        How many people. The first people of a seed stay the same when more are asked for.
+        Number of people. The first people of a seed do not depend on it.
     n_poses : int, default=5
-        How many head directions, evenly spaced from 35 degrees left to 35 degrees right.
+        Number of head directions, evenly spaced from 35 degrees left to 35 degrees right.
     n_lights : int, default=5
-        How many light directions, evenly spaced from left to right and alternately low and high.
+        Number of light directions, evenly spaced from left to right and alternately low and high.
     size : int, default=32
         Height and width of the images in pixels.
     random_state : int, RandomState instance or None, default=None
-        Seed of the people's traits and of the small errors of their poses.
+        Seed of the traits, and of small random errors of the poses.
 
     Returns
     -------
     Bunch
         ``X`` (also as ``data``) of shape (n_identities * n_poses * n_lights, size * size), float32 in [0, 1],
         images flattened row by row; labels ``identity``, ``pose``, ``light``; ``image_shape``; ``names``,
-        what the codes of each attribute mean.
+        the names of the classes of each attribute.
 
     Examples
     --------
@@ -88,13 +89,13 @@ def make_faces(
     ['yaw -35', 'yaw +35']
     """
     check_parameters("make_faces", locals())
-    people_seed, wobble_seed = check_random_state(random_state).randint(2**31 - 1, size=2)
-    # One row of numbers a person, so that asking for more people changes no one.
+    people_seed, pose_seed = check_random_state(random_state).randint(2**31 - 1, size=2)
+    # One row of numbers a person, so that the first people do not depend on their number.
     people = np.random.RandomState(people_seed).uniform(size=(n_identities, len(_TRAITS) + len(_SHARES)))
-    wobble = np.random.RandomState(wobble_seed).uniform(-1, 1, size=(n_identities, n_poses, 3))
-    yaws, azimuths = _spread(35, n_poses), _spread(62, n_lights)
+    pose_errors = np.random.RandomState(pose_seed).uniform(-1, 1, size=(n_identities, n_poses, 3))
+    yaws, azimuths = _evenly_spaced(35, n_poses), _evenly_spaced(62, n_lights)
     elevations = np.where(np.arange(n_lights) % 2 == 0, 22, 40)
-    X = _render(people, yaws, wobble, _directions(azimuths, elevations), size).reshape(-1, size * size)
+    X = _render(people, yaws, pose_errors, _directions(azimuths, elevations), size).reshape(-1, size * size)
     identity, pose, light = (grid.ravel() for grid in np.indices((n_identities, n_poses, n_lights)))
     names = {
         "identity": [f"person {i + 1}" for i in range(n_identities)],
@@ -105,30 +106,30 @@ def make_faces(
     return Bunch(X=X, data=X, identity=identity, pose=pose, light=light, image_shape=shape, names=names)
 
 
-def _render(people, yaws, wobble, lights, size):
-    """Images of shape (n_identities * n_poses, n_lights, size, size)."""
-    person, pose = (grid.ravel() for grid in np.indices(wobble.shape[:2]))
-    wobble = wobble.reshape(-1, 3)
+def _render(people: np.ndarray, yaws: np.ndarray, pose_errors: np.ndarray, lights: np.ndarray, size: int) -> np.ndarray:
+    """Render images of shape (n_identities * n_poses, n_lights, size, size)."""
+    person, pose = (grid.ravel() for grid in np.indices(pose_errors.shape[:2]))
+    pose_errors = pose_errors.reshape(-1, 3)
     images = np.empty((len(person), len(lights), size, size), dtype=np.float32)
-    for start in range(0, len(person), _PORTRAITS_AT_ONCE):
-        part = slice(start, start + _PORTRAITS_AT_ONCE)
-        scene = Scene(_traits(people[person[part]]), yaws[pose[part]], wobble[part], size * _OVERSAMPLE)
-        images[part] = scene.draw().lit(lights, _OVERSAMPLE)
+    for start in range(0, len(person), _BATCH):
+        batch = slice(start, start + _BATCH)
+        scene = Scene(_traits(people[person[batch]]), yaws[pose[batch]], pose_errors[batch], size * _OVERSAMPLE)
+        images[batch] = scene.draw().render(lights, _OVERSAMPLE)
     return images
 
 
-def _spread(limit, n):
+def _evenly_spaced(limit: float, n: int) -> np.ndarray:
     return np.linspace(-limit, limit, n) if n > 1 else np.zeros(1)
 
 
-def _directions(azimuths, elevations):
-    """Unit vectors towards the lights: x to the right, y down, z to the viewer."""
+def _directions(azimuths: np.ndarray, elevations: np.ndarray) -> np.ndarray:
+    """Return unit vectors towards the lights: x to the right, y down, z to the viewer."""
     a, e = np.deg2rad(azimuths), np.deg2rad(elevations)
     return np.stack([np.sin(a) * np.cos(e), -np.sin(e), np.cos(a) * np.cos(e)], axis=1).astype(np.float32)
 
 
-def _traits(people):
-    """Uniform numbers, one row a person -> named traits of shape (n, 1, 1)."""
+def _traits(people: np.ndarray) -> Bunch:
+    """Map uniform numbers, one row a person, to named traits of shape (n, 1, 1)."""
     columns = people.astype(np.float32).T[:, :, None, None]
     measures, chances = columns[: len(_TRAITS)], columns[len(_TRAITS) :]
     t = Bunch()
@@ -137,7 +138,7 @@ def _traits(people):
     for (name, share), value in zip(_SHARES.items(), chances, strict=True):
         t[name] = (value < share).astype(np.float32)
     t.long_hair = t.long_hair * (1 - t.bald)
-    # Hair ends above the ears or below the chin; in between it would cut the face in two.
+    # Hair ends above the ears or below the chin; in between it would cover half of the face.
     t.hair_length = np.where(t.long_hair > 0, 0.75 + 0.55 * t.hair_length, 0.25 * t.hair_length - 0.2)
     t.hair_tone = t.hair_tone * (0.3 + 0.85 * t.skin)
     return t

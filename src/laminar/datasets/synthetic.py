@@ -1,27 +1,30 @@
-"""Data with known structure: what the tests plant and the models must find."""
+"""Synthetic data with known structure."""
 
 from collections.abc import Sequence
 from numbers import Integral, Real
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import Bunch, check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 
-PHASES = ("neutral", "onset", "apex", "offset")
+from laminar._utils.typing import Seed
+
+PHASES = ("neutral", "onset", "apex", "offset")  # names of the codes of `make_temporal`
 
 
-def _least(kind: type, bound: int) -> list[Interval]:
+def _at_least(kind: type, bound: int) -> list[Interval]:
     return [Interval(kind, bound, None, closed="left")]
 
 
 _COUNTS = ("n_samples", "n_features", "n_components", "n_per_corner", "n_sequences", "n_classes")
 _FACES = ("n_identities", "n_poses", "n_lights", "size")
 _CONSTRAINTS = {
-    **dict.fromkeys((*_COUNTS, *_FACES), _least(Integral, 1)),
-    **dict.fromkeys(("n_slow", "n_fast", "n_noise_features", "per_class_min"), _least(Integral, 0)),
-    **dict.fromkeys(("noise", "spread", "scales"), _least(Real, 0)),
-    "levels": _least(Integral, 2),
-    "n_frames": _least(Integral, 10),  # to hold every phase
+    **dict.fromkeys((*_COUNTS, *_FACES), _at_least(Integral, 1)),
+    **dict.fromkeys(("n_slow", "n_fast", "n_noise_features", "per_class_min"), _at_least(Integral, 0)),
+    **dict.fromkeys(("noise", "spread", "scales"), _at_least(Real, 0)),
+    "levels": _at_least(Integral, 2),
+    "n_frames": _at_least(Integral, 10),  # to hold every phase
     "distance": [Real],
     "density": [Interval(Real, 0, 1, closed="right")],
     "frac": [Interval(Real, 0, 1, closed="both")],
@@ -31,7 +34,7 @@ _CONSTRAINTS = {
 
 
 def check_parameters(maker: str, parameters: dict, sequences: Sequence[str] = ()) -> None:
-    """Refuse parameters of a function of this package, given its ``locals()``; of sequences, every entry counts."""
+    """Validate the parameters of a function of this package, given its ``locals()``; of sequences, every entry."""
     for name, value in parameters.items():
         if name in sequences and (np.ndim(value) != 1 or not len(value)):
             raise ValueError(f"{name} must be a sequence of one or more numbers, got {value!r}.")
@@ -47,7 +50,7 @@ def make_lowrank(
     noise: float = 0.0,
     basis: str = "gamma",
     density: float = 1.0,
-    random_state=None,
+    random_state: Seed = None,
 ) -> Bunch:
     """Draw a product of factors, ``X = H Z + noise``.
 
@@ -56,11 +59,11 @@ def make_lowrank(
     n_samples, n_features, n_components : int
         Shape of the data and of the factors.
     noise : float, default=0.0
-        Standard deviation of the normal noise. With a gamma basis X is cut at zero after adding it.
+        Standard deviation of normal noise. With a gamma basis negative entries of X are then set to zero.
     basis : {"gamma", "normal"}, default="gamma"
         "gamma" gives a non-negative basis and non-negative X, "normal" a basis of mixed sign.
     density : float, default=1.0
-        Share of the codes that may differ from zero; every sample keeps at least one.
+        Share of the codes that are not zero; every sample has at least one.
     random_state : int, RandomState instance or None, default=None
         Seed.
 
@@ -98,7 +101,7 @@ def make_attributes(
     n_features: int = 50,
     scales: Sequence[float] = (3.0, 2.0, 1.0),
     noise: float = 0.1,
-    random_state=None,
+    random_state: Seed = None,
 ) -> Bunch:
     """Draw samples that are sums of one effect per attribute, the first attribute being the strongest.
 
@@ -149,16 +152,16 @@ def make_attributes(
 
 
 def sample_attributes(
-    maps: Sequence[np.ndarray], n_samples: int = 200, *, noise: float = 0.1, random_state=None
+    maps: Sequence[np.ndarray], n_samples: int = 200, *, noise: float = 0.1, random_state: Seed = None
 ) -> Bunch:
-    """Draw samples of attributes whose effects are given.
+    """Draw samples from given effects of attributes.
 
     Parameters
     ----------
     maps : sequence of ndarray of shape (n_classes, n_features)
         The effects of each attribute's classes, such as the ``maps`` of :func:`make_attributes`.
     n_samples : int, default=200
-        Number of samples. Classes are as even as it allows, attributes independent of each other.
+        Number of samples. Classes are as balanced as possible, attributes independent of each other.
     noise : float, default=0.1
         Standard deviation of the noise.
     random_state : int, RandomState instance or None, default=None
@@ -186,7 +189,7 @@ def sample_attributes(
     return Bunch(X=X + noise * rng.normal(size=X.shape), y=y, maps=maps)
 
 
-def make_xor(n_per_corner: int = 25, *, distance: float = 3.0, spread: float = 1.0, random_state=None) -> Bunch:
+def make_xor(n_per_corner: int = 25, *, distance: float = 3.0, spread: float = 1.0, random_state: Seed = None) -> Bunch:
     """Draw four normal clouds at the corners of a square whose diagonals are the two classes.
 
     Parameters
@@ -204,7 +207,7 @@ def make_xor(n_per_corner: int = 25, *, distance: float = 3.0, spread: float = 1
     -------
     Bunch
         ``X`` (4 * n_per_corner, 2); ``y``, 1 where the signs of the corner agree and 0 where they differ;
-        ``corner``, which cloud.
+        ``corner``, the cloud of each sample.
 
     Examples
     --------
@@ -229,22 +232,22 @@ def make_temporal(
     n_slow: int = 1,
     n_fast: int = 4,
     noise: float = 0.01,
-    random_state=None,
+    random_state: Seed = None,
 ) -> Bunch:
-    """Draw frames made of parts, some of which rise, stay and fall slowly while the others flicker.
+    """Draw frames that are sums of components, some with slow (trapezoid) and some with fast activations.
 
     Parameters
     ----------
     n_frames : int, default=60
         Frames a sequence, at least 10.
     n_sequences : int, default=1
-        Number of sequences; the parts are the same in all of them, the moments of the phases are not.
+        Number of sequences, with the same components and different times of the phases.
     n_features : int, default=64
         Pixels a frame.
     n_slow, n_fast : int, default=1, 4
-        Number of slow parts (trapezoid activation) and of fast ones (by turns independent and alternating).
+        Number of slow components (trapezoid activation) and of fast ones (independent in time or alternating).
     noise : float, default=0.01
-        Standard deviation of the noise; pixels are cut at zero after adding it.
+        Standard deviation of normal noise; negative pixels are then set to zero.
     random_state : int, RandomState instance or None, default=None
         Seed.
 
@@ -252,8 +255,8 @@ def make_temporal(
     -------
     Bunch
         ``X`` (n_sequences * n_frames, n_features) >= 0; ``phase``, codes of ``phase_names``; ``sequence``,
-        the sequence of each frame; ``activations`` (slow parts first) and ``parts``, whose product is X but
-        for noise.
+        the sequence of each frame; ``activations`` (slow ones first) and ``parts``, the components, whose product
+        is X but for noise.
 
     Examples
     --------
@@ -269,26 +272,26 @@ def make_temporal(
     for _ in range(n_sequences):
         phase, trapezoid = _trapezoid(n_frames, rng)
         slow = np.outer(trapezoid, rng.uniform(0.8, 1.2, size=n_slow))
-        films.append((np.hstack([slow, _flicker(n_frames, n_fast, rng)]), phase))
+        films.append((np.hstack([slow, _fast_activations(n_frames, n_fast, rng)]), phase))
     activations, phase = (np.concatenate(arrays) for arrays in zip(*films, strict=True))
     X = np.maximum(activations @ parts + noise * rng.normal(size=(len(activations), n_features)), 0)
     sequence = np.repeat(np.arange(n_sequences), n_frames)
     return Bunch(X=X, phase=phase, phase_names=PHASES, sequence=sequence, activations=activations, parts=parts)
 
 
-def _trapezoid(n_frames, rng):
-    """Neutral, onset, apex, offset, neutral: each frame's phase and the height of the trapezoid."""
+def _trapezoid(n_frames: int, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+    """Draw the phase of every frame (neutral, onset, apex, offset, neutral) and the height of the trapezoid."""
     starts = np.array([0.18, 0.34, 0.66, 0.82]) + rng.uniform(-0.05, 0.05, size=4)
-    begin, top, end, rest = np.round(starts * n_frames).astype(int)
+    onset, apex, offset, neutral = np.round(starts * n_frames).astype(int)
     frame = np.arange(n_frames)
-    height = np.interp(frame, [begin - 1, top, end - 1, rest], [0.0, 1.0, 1.0, 0.0])
+    height = np.interp(frame, [onset - 1, apex, offset - 1, neutral], [0.0, 1.0, 1.0, 0.0])
     phase = np.zeros(n_frames, dtype=int)
-    phase[begin:top], phase[top:end], phase[end:rest] = 1, 2, 3
+    phase[onset:apex], phase[apex:offset], phase[offset:neutral] = 1, 2, 3
     return phase, height
 
 
-def _flicker(n_frames, n_fast, rng):
-    """Activations of the fast parts: even columns independent in time, odd ones alternating."""
+def _fast_activations(n_frames: int, n_fast: int, rng: np.random.RandomState) -> np.ndarray:
+    """Draw the activations of fast components: even columns independent in time, odd ones alternating."""
     independent = rng.gamma(1.0, 0.4, size=(n_frames, n_fast))
     periods = rng.uniform(2.0, 3.0, size=n_fast)
     phases = rng.uniform(0, 2 * np.pi, size=n_fast)
@@ -303,28 +306,28 @@ def make_views(
     *,
     noise: float = 0.5,
     n_noise_features: int = 0,
-    random_state=None,
+    random_state: Seed = None,
 ) -> Bunch:
-    """Draw several views of the same clusters, each through a map of its own.
+    """Draw several views of the same clusters, with different cluster means.
 
     Parameters
     ----------
     n_samples, n_classes : int
-        Number of samples and of clusters, which are as even as possible.
+        Number of samples and of clusters, which are as balanced as possible.
     n_features : sequence of int, default=(30, 40, 50)
         Features of each view.
     noise : float, default=0.5
-        Standard deviation of the noise; views are cut at zero after adding it.
+        Standard deviation of normal noise; negative entries are then set to zero.
     n_noise_features : int, default=0
-        When positive, a last view of that many features that knows nothing of the clusters.
+        Number of features of a last view that is independent of the clusters; 0 is none.
     random_state : int, RandomState instance or None, default=None
         Seed.
 
     Returns
     -------
     Bunch
-        ``views``, a list of non-negative arrays; ``y``; ``maps``, the (n_classes, n_features) array of each
-        view that has one.
+        ``views``, a list of non-negative arrays; ``y``; ``maps``, the (n_classes, n_features) cluster means of
+        each view but that of noise.
 
     Examples
     --------
@@ -342,8 +345,8 @@ def make_views(
     return Bunch(views=views, y=y, maps=maps)
 
 
-def partial_labels(y, frac: float, per_class_min: int = 1, random_state=None) -> np.ndarray:
-    """Hide labels: the same share of every class stays known, the rest becomes -1.
+def partial_labels(y: ArrayLike, frac: float, per_class_min: int = 1, random_state: Seed = None) -> np.ndarray:
+    """Hide labels: the same share of every class stays known, all others become -1.
 
     Parameters
     ----------
@@ -352,7 +355,7 @@ def partial_labels(y, frac: float, per_class_min: int = 1, random_state=None) ->
     frac : float
         Share of the labels to keep, within [0, 1].
     per_class_min : int, default=1
-        Labels to keep of every class (all, in a smaller class) however small the share.
+        Fewest labels to keep of every class; of a smaller class, all.
     random_state : int, RandomState instance or None, default=None
         Seed.
 

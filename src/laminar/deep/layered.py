@@ -71,7 +71,7 @@ class Layered(CallbackSupportMixin, Coder):
             stack = Stack(self._given_weights(init, data), activation)
             H = self._given_codes(X, init, stack, penalties)
         if self.max_iter == 0:
-            return StackFit(stack, H, np.array([loss_and_gradients(X, stack, H, penalties)[0]]), 0, True)
+            return StackFit({"H": H}, [loss_and_gradients(X, stack, H, penalties)[0]], 0, True, stack)
         auto = "lbfgs" if self.batch_size is None else "adam"
         return fit_stack(
             X,
@@ -104,7 +104,8 @@ class Layered(CallbackSupportMixin, Coder):
 
     def _keep_fit(self, X, fit: StackFit) -> None:
         self._keep_stack(X, fit.stack, fit.H)
-        self.objective_history_, self.n_iter_, self.converged_ = fit.history, fit.n_iter, fit.converged
+        self.objective_history_ = np.array(fit.history)
+        self.n_iter_, self.converged_ = fit.n_iter, fit.converged
 
     def _keep_stack(self, X, stack: Stack, H: np.ndarray) -> None:
         """Set the fitted attributes of a stack with an activation; hidden codes follow from those of the top."""

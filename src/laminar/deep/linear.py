@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from numbers import Integral, Real
 
@@ -154,7 +155,9 @@ class Deep(Layered):
         problem = coupled_layers(data, len(codes), self.coupling, graphs)
         start = layer_factors(codes, [Z.T.copy() for Z in weights])
         updates = {name: constraint.update(self._update()) for name, constraint in problem.constraints.items()}
-        solution = solve(problem, start, updates, monitor=self._monitor(data, hook), extrapolate=True)
+        # Pre-trained layers are near a saddle point, where the objective decreases by little for several sweeps.
+        monitor = replace(self._monitor(data, hook), n_small=10)
+        solution = solve(problem, start, updates, monitor=monitor, extrapolate=True)
         codes, weights = by_layer(solution.factors)
         solution.history = solution.history or [problem.value(start)]
         return self._reached(codes, [Z.T.copy() for Z in weights], solution)

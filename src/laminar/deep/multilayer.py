@@ -167,7 +167,7 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
         "init": [StrOptions({"auto", *STARTS}), tuple, list],
     }
 
-    _fast = Rule(subsample=False)
+    _fast = Rule()
 
     def __init__(
         self,

@@ -1,27 +1,25 @@
-"""A rotation that makes points non-negative."""
+"""Rotation of points to non-negative ones."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from .._utils.callbacks import Hook
+from .._engine.monitor import Monitor, Solution
 
 
-class _Turning:
-    """One start of `nonnegative_rotation`: points, a rotation and the non-negative codes next to them."""
+class _RotationStart:
+    """State of one start of `nonnegative_rotation`: Y, the rotation R and ``H = max(0, Y R)``."""
 
     def __init__(self, Y: np.ndarray, R: np.ndarray):
-        self.Y, self.R, self.value, self.rests = Y, R, np.inf, False
+        self.Y, self.R, self.objective, self.converged = Y, R, np.inf, False
 
-    def __call__(self) -> None:
-        """One turn, unless the last one gained next to nothing."""
-        if self.rests:
-            return
-        turned, before = self.Y @ self.R, self.value
-        self.H = np.maximum(turned, 0)
-        self.value = float(((turned - self.H) ** 2).sum() / 2)
-        self.rests = self.value >= (1 - 1e-6) * before
-        if not self.rests:
+    def iterate(self, tol: float) -> None:
+        """Update H, then R (orthogonal Procrustes); converged when the relative decrease is at most ``tol``."""
+        rotated, before = self.Y @ self.R, self.objective
+        self.H = np.maximum(rotated, 0)
+        self.objective = float(((rotated - self.H) ** 2).sum() / 2)
+        self.converged = self.objective >= (1 - tol) * before
+        if not self.converged:
             left, _, right = np.linalg.svd(self.Y.T @ self.H)
             self.R = left @ right
 
@@ -31,50 +29,49 @@ def nonnegative_rotation(
     random_state: np.random.RandomState,
     *,
     n_starts: int = 2,
-    max_iter: int = 150,
-    callback: Hook | None = None,
-) -> tuple[np.ndarray, list[float], bool]:
-    """Turn the rows of Y so that they become as non-negative as a rotation can make them.
+    tol: float = 1e-6,
+    monitor: Monitor | None = None,
+) -> Solution:
+    """Rotate the rows of Y so that they are as non-negative as possible.
 
-    ``min ||Y R - H||^2`` over rotations R and ``H >= 0``, by turns: each has a closed form, so that the objective never
-    rises. Distances between the rows of H are nearly those between the rows of Y.
+        min_{R^T R = I, H >= 0}  1/2 ||Y R - H||^2
+        H <- max(0, Y R),   R <- U V^T  with  Y^T H = U S V^T
+
+    Both steps are exact, so that the objective never increases. Distances between the rows of H are close to those
+    between the rows of Y.
 
     Parameters
     ----------
     Y : ndarray of shape (n_samples, k)
         Points.
     random_state : RandomState
-        Draws the first rotations.
+        Generator of the first rotations.
     n_starts : int, default=2
-        The best of so many starts is kept.
-    max_iter : int, default=150
-        Turns of each; they are made side by side.
-    callback : callable or None, default=None
-        Called after every turn with (turn, objective); stops by returning True.
+        Number of starts, of which the best is returned.
+    tol : float, default=1e-6
+        A start has converged when its objective decreases by at most this part.
+    monitor : Monitor or None, default=None
+        Records the objective of the best start after each iteration; None allows 150 iterations.
 
     Returns
     -------
-    H : ndarray of shape (n_samples, k)
-        Non-negative codes.
-    history : list of float
-        Half the squared distance of H from the turned Y, of the best start after each turn.
-    converged : bool
-        Whether every start came to rest.
+    Solution
+        Non-negative codes ``H`` of shape (n_samples, k); converged if every start is.
 
     Examples
     --------
     >>> Y = np.array([[1.0, 1.0], [-1.0, 1.0]]) / np.sqrt(2)  # two orthogonal directions, not along the axes
-    >>> H, history, converged = nonnegative_rotation(Y, np.random.RandomState(0))
-    >>> bool(history[-1] < 1e-3), converged
+    >>> found = nonnegative_rotation(Y, np.random.RandomState(0))
+    >>> bool(found.history[-1] < 1e-3), found.converged
     (True, True)
     """
-    starts = [_Turning(Y, np.linalg.qr(random_state.normal(size=(Y.shape[1],) * 2))[0]) for _ in range(n_starts)]
-    history: list[float] = []
-    while len(history) < max_iter and not all(start.rests for start in starts):
+    starts = [_RotationStart(Y, np.linalg.qr(random_state.normal(size=(Y.shape[1],) * 2))[0]) for _ in range(n_starts)]
+    monitor = monitor or Monitor(150, 0.0)
+    while monitor.running:
         for start in starts:
-            start()
-        best = min(starts, key=lambda start: start.value)
-        history.append(best.value)
-        if callback is not None and callback(len(history), history[-1]):
-            break
-    return best.H, history, all(start.rests for start in starts)
+            if not start.converged:
+                start.iterate(tol)
+        best = min(starts, key=lambda start: start.objective)
+        monitor.step(best.objective)
+        monitor.converged = all(start.converged for start in starts)
+    return Solution.reached({"H": best.H}, monitor)

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from .._engine.data.matrix import Matrix, wrap
 from .._engine.data.svd import truncated_svd
 from .._engine.linalg.blocked import gram
-from .._engine.monitor import Solution
+from .._engine.monitor import Monitor, Solution
 from .._utils import threads
 from .._utils.callbacks import hooks, with_callbacks
 from .._utils.typing import Data
@@ -310,16 +310,16 @@ class DeepSemiNMF(Batches):
         rank = max(1, int((s > max(data.shape) * np.finfo(data.dtype).eps * s[0]).sum()))
         Y = smoothed_codes(U[:, :rank], self._graph(k), self.smoothing)[:, :k]
         Y = np.pad(Y, ((0, 0), (0, k - Y.shape[1])))  # components beyond the rank of X are zero
-        steps = min(max(self.max_iter, 1), MAX_ROTATIONS)
-        H, history, converged = nonnegative_rotation(Y, rng, max_iter=steps, callback=hook)
-        H = H.astype(data.dtype)
+        monitor = Monitor(min(max(self.max_iter, 1), MAX_ROTATIONS), 0.0, hook)
+        solution = nonnegative_rotation(Y, rng, monitor=monitor)
+        H = solution.factors["H"].astype(data.dtype)
         codes, before = self._pretrain(data, self._sizes[:-1])
         before.append(regress(H, codes[-1] if codes else data))
         weights, product = before, data.T.product(H).T
         for _ in range(10 if is_narrow(before) else 1):
             weights = least_change(weights, gram(H), product)
         codes, weights, lengths = self._hidden_codes(data, [*codes, H], weights, before)
-        return self._reached(codes, weights, Solution({}, history, len(history), converged)), lengths
+        return self._reached(codes, weights, solution), lengths
 
     def _graph(self, k: int):
         if _is(self.graph, "auto") or _is(self.graph, "rank"):

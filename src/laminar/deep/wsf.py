@@ -284,7 +284,7 @@ class DeepWSF(Deep):
                 # Without an activation the layers are linear and their codes exact.
                 first, *hidden = fit.stack.weights
                 factors = layer_factors(fit.stack.forward(fit.H), [first / data.dtype.type(data.scale), *hidden])
-                history = list(fit.history / data.unit(2))
+                history = [value / data.unit(2) for value in fit.history]
                 self._keep(data, Solution(factors, history, fit.n_iter, fit.converged))
             else:
                 self._keep_fit(X, fit)

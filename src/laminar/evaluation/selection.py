@@ -19,7 +19,6 @@ from ..metrics import adjusted_rand_index
 from .tables import layer_clusters
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from pandas import DataFrame
 
 __all__ = ["LayerSelection", "select_layers"]
@@ -46,19 +45,13 @@ class LayerSelection:
     >>> from laminar import select_layers
     >>> from laminar.datasets import make_lowrank
     >>> found = select_layers(make_lowrank(40, 20, n_components=3, random_state=0).X, [2, (6, 3)], verbose=0)
-    >>> found.table_.loc["6-3", "size"].tolist(), found.plot().axes[0].get_title(loc="left")
-    ([6, 3], 'Held-out entries: 6-3')
+    >>> found.table_.loc["6-3", "size"].tolist()
+    [6, 3]
     """
 
     best_: Layers
     table_: DataFrame
     method: str
-
-    def plot(self) -> Figure:
-        """Draw the scores; see `laminar.plots.selection_figure`."""
-        from ..plots import selection_figure
-
-        return selection_figure(self)
 
 
 def select_layers(
@@ -103,7 +96,9 @@ def select_layers(
     -----
     The score of a candidate is that of its top layer. Candidates that over the splits are within one standard error of
     the best are taken to be as good: of those "entries" prefers the smallest top and "stability" the largest, because
-    clusters that can be merged are found again too; then the one whose layers score best on average.
+    clusters that can be merged are found again too; then the one whose layers score best on average; then the one with
+    the fewest components in all; then the first. Differences of at most 0.1 % of what the best leaves to 1, or of 1e-6,
+    count as none throughout, so that rounding does not decide.
 
     The squared error of a stack without activation depends on its narrowest layer alone, so that held-out entries speak
     for the size of a top layer and never for depth: (100, 20) and (20,) predict the same. Each layer therefore has a
@@ -223,13 +218,18 @@ def _third(size: int, rng) -> np.ndarray:
 def _best(scores: dict[Layers, np.ndarray], sign: int) -> Layers:
     """The smallest (sign 1) or largest (sign -1) top of those as good as the best, the splits compared one by one."""
     best = max(scores, key=lambda layers: scores[layers][:, -1].mean())
+    # Scores that are equal in theory differ by rounding, and so does the standard error of their difference.
+    equal = max(1e-3 * (1 - scores[best][:, -1].mean()), 1e-6)
 
     def as_good(layers: Layers) -> bool:
         behind = scores[best][:, -1] - scores[layers][:, -1]
-        return behind.mean() <= behind.std(ddof=1) / np.sqrt(len(behind))
+        return behind.mean() <= max(behind.std(ddof=1) / np.sqrt(len(behind)), equal)
 
     tied = [layers for layers in scores if as_good(layers)]
-    return min(tied, key=lambda layers: (sign * layers[-1], -scores[layers].mean()))
+    top = sign * min(sign * layers[-1] for layers in tied)
+    means = {layers: scores[layers].mean() for layers in tied if layers[-1] == top}
+    highest = max(means.values())
+    return min((layers for layers, mean in means.items() if mean >= highest - equal), key=sum)
 
 
 def _table(scores: dict[Layers, np.ndarray]) -> DataFrame:

@@ -1,18 +1,21 @@
-"""Which layer knows which attribute: clusters of every layer's codes against every set of labels."""
+"""Agreement of the clusters of every layer's codes with every attribute."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.cluster import KMeans
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.clusters import embed
+from .._base.spectral import kmeans
 from .._engine.linalg.small import whitener
 from .._utils.extras import require
-from .._utils.labels import Attribute, read_attribute, read_labels
+from .._utils.labels import Attribute, attribute_names, read_attribute, read_labels
+from .._utils.typing import Data, Seed, ViewData
 from .._utils.validation import check_choice
 from ..metrics import adjusted_rand_index, clustering_accuracy, normalized_mutual_information
 
@@ -25,44 +28,44 @@ METRICS = {"accuracy": clustering_accuracy, "nmi": normalized_mutual_information
 
 
 def layer_attribute_table(
-    model,
-    X,
-    attributes,
+    model: BaseEstimator,
+    X: ViewData | None,
+    attributes: Mapping | ArrayLike,
     *,
     metrics: Sequence[str] = ("accuracy", "nmi"),
     n_init: int = 20,
-    random_state=0,
+    random_state: Seed = 0,
     transductive: bool = True,
 ) -> DataFrame:
     """Score how well the clusters of every layer's codes agree with every attribute.
 
     The codes of a layer are whitened, their rows scaled to unit length, and k-means finds as many clusters as the
-    attribute has classes. The labels are used for nothing but the score. The layers of
-    `AttributeLayers` are clustered with the distances the model gave them.
+    attribute has classes. The labels are used for the score alone. The layers of `AttributeLayers` are clustered by
+    their own read-out.
 
     Parameters
     ----------
     model : fitted model with ``layers_``
         Any model of Laminar, of one layer or of several.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), views, or None
-        The samples that `attributes` describe. None will do where they are the training samples.
+        The samples that `attributes` describe. May be None for the training samples.
     attributes : mapping from name to labels, DataFrame, or array-like of shape (n_samples, n_attributes)
         Labels, some or all; -1, NaN, None and ``pandas.NA`` are unknown. Every sample is clustered, only those of known
         label are scored.
     metrics : sequence of {"accuracy", "nmi", "ari"}, default=("accuracy", "nmi")
         Clustering accuracy, normalised mutual information (geometric mean), adjusted Rand index.
     n_init : int, default=20
-        Starts of k-means, of which the best is taken.
+        Starts of k-means.
     random_state : int, RandomState instance or None, default=0
         Seed of k-means.
     transductive : bool, default=True
-        Whether X holds the samples the model was fitted on, in their order: the codes they had in the fit are read.
-        Otherwise X is coded with ``transform`` and belongs to the clusters of the training samples.
+        Whether X holds the training samples, in their order; the codes of the fit are then used. Otherwise X is coded
+        with ``transform`` and assigned to the clusters of the training samples.
 
     Returns
     -------
     DataFrame
-        One row a layer, from the input up, called "layer 1 (100)" for 100 components, or by the attribute of the layer;
+        One row a layer, from the input up, named "layer 1 (100)" for 100 components, or by the attribute of the layer;
         columns (attribute, metric).
 
     See Also
@@ -79,28 +82,36 @@ def layer_attribute_table(
     >>> list(table.index), list(table["identity"].columns)
     (['layer 1 (12)', 'layer 2 (6)'], ['accuracy', 'nmi'])
     """
-    pandas = require("pandas", "report", __name__)
+    pandas = require("pandas", "report", "laminar.layer_attribute_table")
     check_is_fitted(model, "layers_")
     for metric in metrics:
         check_choice("metrics", metric, tuple(METRICS))
     if transductive:
         _check_training(model, X)
-    shown_by = [layer_features(model, i, None if transductive else X) for i in range(len(model.layers_))]
-    columns = _read(attributes, len(shown_by[0]))
+    features = [layer_features(model, i, None if transductive else X) for i in range(len(model.layers_))]
+    columns = _read_attributes(attributes, len(features[0]))
     rows = {}
-    for i, (label, shown) in enumerate(zip(layer_names(model), shown_by, strict=True)):
-        training = shown if transductive else layer_features(model, i)
+    for i, (label, E) in enumerate(zip(layer_names(model), features, strict=True)):
+        training = E if transductive else layer_features(model, i)
         row = rows[label] = {}
         for name, attribute in columns.items():
-            found = _kmeans(training, shown, len(attribute.classes), n_init, random_state)
+            clusters = _cluster(training, E, len(attribute.classes), n_init, random_state)
             true, known = attribute.codes, attribute.known
-            row |= {(name, metric): METRICS[metric](true[known], found[known]) for metric in metrics}
+            row |= {(name, metric): METRICS[metric](true[known], clusters[known]) for metric in metrics}
     table = pandas.DataFrame.from_dict(rows, orient="index")
     table.columns = pandas.MultiIndex.from_tuples(table.columns, names=("attribute", "metric"))
     return table
 
 
-def layer_clusters(model, layer: int, n_clusters: int, X=None, *, n_init: int = 20, random_state=0) -> np.ndarray:
+def layer_clusters(
+    model: BaseEstimator,
+    layer: int,
+    n_clusters: int,
+    X: Data | None = None,
+    *,
+    n_init: int = 20,
+    random_state: Seed = 0,
+) -> np.ndarray:
     """Cluster samples by one layer of a fitted model; k-means is fitted to the training samples.
 
     Parameters
@@ -108,7 +119,7 @@ def layer_clusters(model, layer: int, n_clusters: int, X=None, *, n_init: int = 
     model : fitted model with ``layers_``
         The model.
     layer : int
-        Which of them.
+        Position in ``layers_``.
     n_clusters : int
         Number of clusters.
     X : {array-like, sparse matrix} of shape (n_samples, n_features) or None, default=None
@@ -134,24 +145,24 @@ def layer_clusters(model, layer: int, n_clusters: int, X=None, *, n_init: int = 
     True
     """
     training = layer_features(model, layer)
-    shown = training if X is None else layer_features(model, layer, X)
-    return _kmeans(training, shown, n_clusters, n_init, random_state)
+    E = training if X is None else layer_features(model, layer, X)
+    return _cluster(training, E, n_clusters, n_init, random_state)
 
 
-def layer_features(model, layer: int, X=None) -> np.ndarray:
-    """Return what one layer of a fitted model says of samples, in the form that is clustered.
+def layer_features(model: BaseEstimator, layer: int, X: Data | None = None) -> np.ndarray:
+    """Return the features of samples in one layer of a fitted model that are clustered.
 
-    Codes, whitened, each row of unit length; the top layer as the model itself reads it in `cluster`. Layers that were
-    given distances of their own, those of `AttributeLayers`, are read with these.
+    Whitened codes with unit rows; of the top layer the model's own read-out, as in `cluster`; of `AttributeLayers` its
+    read-out of each layer.
 
     Parameters
     ----------
     model : fitted model with ``layers_``
         The model.
     layer : int
-        Which of them.
+        Position in ``layers_``.
     X : {array-like, sparse matrix} of shape (n_samples, n_features) or None, default=None
-        Samples; None means the training samples with the codes they had in the fit.
+        Samples; None means the training samples with the codes of the fit.
 
     Returns
     -------
@@ -178,8 +189,8 @@ def layer_features(model, layer: int, X=None) -> np.ndarray:
     return embed(training if X is None else model._transform(X, layer=layer), whitener(training))
 
 
-def layer_names(model) -> list[str]:
-    """Name the layers of a fitted model for a reader: "layer 1 (100)" has 100 components; or by their attributes.
+def layer_names(model: BaseEstimator) -> list[str]:
+    """Name the layers of a fitted model: "layer 1 (100)" for 100 components, or by their attributes.
 
     Parameters
     ----------
@@ -207,14 +218,14 @@ def layer_names(model) -> list[str]:
     return [f"{name} ({k})" for name, k in zip(names, sizes, strict=True)]
 
 
-def _kmeans(training: np.ndarray, shown: np.ndarray, n_clusters: int, n_init: int, random_state) -> np.ndarray:
+def _cluster(training: np.ndarray, E: np.ndarray, n_clusters: int, n_init: int, random_state: Seed) -> np.ndarray:
     if n_clusters > len(training):
         raise ValueError(f"{n_clusters} clusters are more than the {len(training)} samples the model was fitted on.")
-    return KMeans(n_clusters, n_init=n_init, random_state=random_state).fit(training).predict(shown)
+    return kmeans(training, n_clusters, random_state, n_init).predict(E)
 
 
-def _check_training(model, X) -> None:
-    """Refuse samples that cannot be those of the fit."""
+def _check_training(model: BaseEstimator, X: ViewData | None) -> None:
+    """Raise a ValueError if X has another number of samples than the fit."""
     n = len(model.layers_[0].representation)
     if getattr(X, "shape", (n,))[0] != n:
         raise ValueError(
@@ -223,13 +234,13 @@ def _check_training(model, X) -> None:
         )
 
 
-def _read(attributes, n_samples: int) -> dict[object, Attribute]:
-    """Attributes by name (by position where they have none), each with a label to score on."""
+def _read_attributes(attributes: Mapping | ArrayLike, n_samples: int) -> dict[Hashable, Attribute]:
+    """Read attributes by name, or by position; raise a ValueError for one without labels."""
     if isinstance(attributes, Mapping):
         found = {name: read_attribute(labels, n_samples) for name, labels in attributes.items()}
     else:
         read = read_labels(attributes, n_samples)
-        found = {j if a.name is None else a.name: a for j, a in enumerate(read)}
+        found = dict(zip(attribute_names(read), read, strict=True))
     for name, attribute in found.items():
         if not attribute.known.any():
             raise ValueError(f"attribute {name!r} has no known label to score on: leave it out.")

@@ -5,7 +5,7 @@ from .gradients import GradientOrientations
 from .lbp import LocalBinaryPatterns
 from .pixels import Pixels
 from .sift import SiftBagOfWords
-from .views import views_from_images
+from .three_views import views_from_images
 
 __all__ = [
     "GaborMagnitudes",

@@ -1,8 +1,9 @@
-"""`ImageTransformer`: the path of the images. X is validated, cut into blocks, made grey and described, in threads."""
+"""`ImageTransformer`, the base class of image features: validation, conversion to grey, features block by block."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from itertools import product
 from math import prod
 from numbers import Integral
@@ -16,15 +17,15 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
+from .._utils.progress import progress
 from .._utils.typing import Data
 from .images import flatten, float_type, fold, grey, size_text, unit_scale
-from .progress import counting
 
-_BLOCK = 2**16  # pixels a thread works on at a time: large enough to vectorise, small enough for the cache
+_BLOCK = 2**16  # pixels of a block of images, the unit of work of a thread: 512 KB in float64, to stay in cache
 
 
 class ImageTransformer(TransformerMixin, BaseEstimator):
-    """What every family shares; a family states the axes of its features and how a block of grey images gets them."""
+    """Base class of image features; a subclass defines `_axes` and `_features`."""
 
     _parameter_constraints: dict = {
         "norm": [StrOptions({"l1", "l2"}), None],
@@ -33,14 +34,14 @@ class ImageTransformer(TransformerMixin, BaseEstimator):
         "verbose": ["verbose"],
     }
 
-    # ---- what a family states ------------------------------------------------------------------------------------
+    # ---- defined by a subclass -----------------------------------------------------------------------------------
 
     def _axes(self, shape: tuple[int, ...]) -> list[list[str]]:
-        """Labels along each axis of the features of one image; raises where the images do not suit the parameters."""
+        """Return labels along each axis of the features of one image; raise if the parameters do not suit its shape."""
         raise NotImplementedError
 
     def _features(self, images: np.ndarray) -> np.ndarray:
-        """Features of grey images (n, height, width), the first axis theirs, the others those of `_axes`."""
+        """Compute the features of grey images (n, height, width), of shape n and the lengths of `_axes`."""
         raise NotImplementedError
 
     # ---- scikit-learn's contract ---------------------------------------------------------------------------------
@@ -65,12 +66,12 @@ class ImageTransformer(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Data) -> np.ndarray:
-        """Describe images.
+        """Compute the features of images.
 
         Parameters
         ----------
         X : array-like of shape (n, height, width), (n, height, width, channels) or (n, height * width)
-            Images of the size seen in `fit`.
+            Images of the size of the training images.
 
         Returns
         -------
@@ -80,17 +81,17 @@ class ImageTransformer(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         images = self._images(X, reset=False)
         rows = np.empty((len(images), self._n_features_out), dtype=float_type(images))
-        for part, result in self._each_block(self._rows, images):
-            rows[part] = result
+        for block, result in self._each_block(self._rows, images):
+            rows[block] = result
         return rows
 
-    def get_feature_names_out(self, input_features=None) -> np.ndarray:
-        """Return names of the features by their places: rows ``r0, r1, ..``, columns ``c0, c1, ..`` and so on.
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
+        """Return the names of the features, made of their positions: rows ``r0, r1, ..``, columns ``c0, c1, ..``.
 
         Parameters
         ----------
         input_features : array-like of str or None, default=None
-            Only checked against the names seen in `fit`.
+            Checked against the names of `fit`, and otherwise ignored.
 
         Returns
         -------
@@ -110,10 +111,10 @@ class ImageTransformer(TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    # ---- the path of the images ----------------------------------------------------------------------------------
+    # ---- validation and blocks -----------------------------------------------------------------------------------
 
-    def _images(self, X, *, reset: bool) -> np.ndarray:
-        """Validate X and fold it into images, (n, height, width) or (n, height, width, channels), of any type."""
+    def _images(self, X: Data, *, reset: bool) -> np.ndarray:
+        """Validate X and return images of shape (n, height, width) or (n, height, width, channels), of any type."""
         X, shape = flatten(X)
         if not reset and shape not in (None, self.image_shape_):
             raise ValueError(
@@ -128,26 +129,28 @@ class ImageTransformer(TransformerMixin, BaseEstimator):
         return X.reshape(len(X), *self.image_shape_)
 
     def _each_block(self, work: Callable, images: np.ndarray) -> Iterator[tuple[slice, object]]:
-        """Yield ``work(grey images)`` block by block, in order, worked out on ``n_jobs`` threads."""
+        """Yield ``work(grey images)`` block by block, in order, computed on ``n_jobs`` threads."""
         step = max(1, _BLOCK // prod(self.image_shape_[:2]))
-        parts = [slice(i, min(i + step, len(images))) for i in range(0, len(images), step)]
+        blocks = [slice(i, min(i + step, len(images))) for i in range(0, len(images), step)]
         dtype = float_type(images)
 
-        def work_on(part: slice):
-            return work(grey(images[part], dtype))
+        def work_on(block: slice) -> object:
+            return work(grey(images[block], dtype))
 
         run = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")
-        with counting(type(self).__name__, len(images), self.verbose) as tell:
-            for part, result in zip(parts, run(delayed(work_on)(part) for part in parts), strict=True):
-                yield part, result
-                tell(part.stop)
+        results = run(delayed(work_on)(block) for block in blocks)
+        with progress(type(self).__name__, len(images), unit="images") if self.verbose else nullcontext() as report:
+            for block, result in zip(blocks, results, strict=True):
+                yield block, result
+                if report:
+                    report(block.stop)
 
     def _rows(self, images: np.ndarray) -> np.ndarray:
         return self._normalised(self._features(images).reshape(len(images), -1))
 
     def _normalised(self, rows: np.ndarray) -> np.ndarray:
-        """Rows in the norm asked for; a row of zeros stays one."""
+        """Scale rows to unit ``norm``; zero rows stay zero."""
         if self.norm not in ("l1", "l2"):
             return rows
-        # In unit scale, because scikit-learn takes rows with a norm near the rounding unit for zero.
+        # In unit scale, since scikit-learn treats rows with a norm near machine precision as zero.
         return normalize(unit_scale(rows)[0], self.norm, copy=False)

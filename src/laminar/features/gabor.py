@@ -15,27 +15,27 @@ from .images import check_grid, labels, unit_scale
 
 
 class GaborMagnitudes(ImageTransformer):
-    """How strongly waves of given lengths and directions are present, pixel by pixel or on a grid.
+    """Magnitudes of Gabor filters of given wavelengths and orientations, pixel by pixel or averaged on a grid.
 
-    Each filter is a wave under a Gaussian bell, in an even and an odd phase; the feature is the root of the summed
-    squares of both answers. The even phase is freed of its mean: flat images answer with 0.
+    A filter is a complex wave under a Gaussian envelope, and the feature the magnitude of its response. The real part
+    has its mean subtracted: flat images have magnitude 0.
 
     Parameters
     ----------
     wavelengths : sequence of float, default=(4.0,)
         Wavelengths in pixels, between 2 and twice the longer side of the images.
     n_orientations : int, default=4
-        Number of directions, evenly spread over half a turn from 0 degrees, a wave that runs from left to right.
+        Number of orientations, evenly spaced over 180 degrees; 0 degrees is a wave from left to right.
     grid : (int, int) or None, default=None
         Number of cells down and across over which magnitudes are averaged; None keeps every pixel.
     sigma : float, default=0.56
-        Width of the bell along the wave, in wavelengths; 0.56 is a bandwidth of one octave.
+        Standard deviation of the envelope along the wave, in wavelengths; 0.56 is a bandwidth of one octave.
     aspect : float, default=0.5
-        Width of the bell along the wave as a part of its width across.
+        Standard deviation of the envelope along the wave, divided by that across.
     norm : {"l1", "l2"} or None, default=None
         Norm to scale each row to.
     image_shape : (height, width), (height, width, channels) or None, default=None
-        What rows of two-dimensional X fold into; one side may be -1. None where X holds images.
+        Shape of one image in each row of two-dimensional X; one side may be -1. None where X holds images.
     n_jobs : int or None, default=None
         Number of threads; -1 uses all processors.
     verbose : int, default=0
@@ -44,12 +44,13 @@ class GaborMagnitudes(ImageTransformer):
     Attributes
     ----------
     image_shape_ : tuple
-        Size of the images seen in `fit`.
+        Shape of the training images.
 
     Notes
     -----
-    Images of bytes are scaled to [0, 1]; other types are taken as they are. Outside its border an image goes on as
-    in a mirror. Colour is weighed as `skimage.color.rgb2gray` does, an alpha channel laid over white.
+    Images of bytes are scaled to [0, 1]; other types are taken as they are. Images are continued by
+    reflection at the border. Colour is converted as by `skimage.color.rgb2gray`, over white where there is an alpha
+    channel.
 
     Examples
     --------
@@ -114,9 +115,11 @@ class GaborMagnitudes(ImageTransformer):
     def _features(self, images: np.ndarray) -> np.ndarray:
         height, width = images.shape[1:]
         down, across = self._cells((height, width))
-        rows, columns = (_averages(n, cells).astype(images.dtype) for n, cells in ((height, down), (width, across)))
+        rows, columns = (
+            _averaging_matrix(n, cells).astype(images.dtype) for n, cells in ((height, down), (width, across))
+        )
         images, scale = unit_scale(images)
-        # An image beside its mirror images is periodic: filtering is a product of spectra, whatever the filter's size.
+        # An image beside its reflections is periodic: filtering is a product of spectra, for filters of any size.
         mirrored = np.pad(images, ((0, 0), (0, height), (0, width)), mode="symmetric")
         spectrum = fft.fft2(mirrored)
         features = np.empty((len(images), len(self.wavelengths) * self.n_orientations, down, across), images.dtype)
@@ -126,24 +129,24 @@ class GaborMagnitudes(ImageTransformer):
         return features
 
     def _responses(self, shape: tuple[int, int]) -> Iterator[np.ndarray]:
-        """What each filter multiplies the spectrum of a periodic image by."""
+        """Yield the frequency response of each filter on periodic images of a shape."""
         filters = require("skimage.filters", "images", by=type(self).__name__)
         for wave in self.wavelengths:
             for k in range(self.n_orientations):
-                wide = self.sigma * wave
+                sigma = self.sigma * wave
                 kernel = filters.gabor_kernel(
-                    1 / wave, np.pi * k / self.n_orientations, sigma_x=wide, sigma_y=wide / self.aspect
+                    1 / wave, np.pi * k / self.n_orientations, sigma_x=sigma, sigma_y=sigma / self.aspect
                 )
-                bell = np.abs(kernel)
-                kernel -= bell * (kernel.sum() / bell.sum())
+                envelope = np.abs(kernel)
+                kernel -= envelope * (kernel.sum() / envelope.sum())
                 wrapped = np.zeros(shape, dtype=kernel.dtype)
                 i, j = (np.arange(side) - side // 2 for side in kernel.shape)
                 np.add.at(wrapped, np.ix_(i % shape[0], j % shape[1]), kernel)
-                yield fft.fft2(wrapped).real  # a real even and an imaginary odd part have a real spectrum
+                yield fft.fft2(wrapped).real  # real, as the kernel has an even real and an odd imaginary part
 
 
-def _averages(n: int, cells: int) -> np.ndarray:
-    """The matrix that averages n pixels over equal cells, a pixel on an edge counting for its part."""
+def _averaging_matrix(n: int, cells: int) -> np.ndarray:
+    """Return the matrix (cells, n) that averages n pixels over equal cells; a pixel on an edge counts in proportion."""
     edges, pixels = np.linspace(0, n, cells + 1)[:, None], np.arange(n)
     overlap = np.minimum(edges[1:], pixels + 1) - np.maximum(edges[:-1], pixels)
     return np.maximum(overlap, 0) * (cells / n)

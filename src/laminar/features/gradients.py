@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._engine.linalg.small import safe_divide
 from .base import ImageTransformer
 from .images import labels, unit_scale
 
 
 class GradientOrientations(ImageTransformer):
-    """Cosine and sine of the direction in which each pixel's neighbourhood brightens (IGO).
+    """Cosine and sine of the orientation of the image gradient at each pixel (IGO).
 
-    Twice as many features as pixels, of both signs: first all cosines, then all sines. They do not change when an
-    image becomes brighter or gains contrast, and change sign in its negative. Where the image is flat both are 0.
+    Twice as many features as pixels, of both signs: first all cosines, then all sines. They are invariant to
+    brightness and contrast, and change sign in the negative of an image. Where the gradient is zero, so are both.
 
     Parameters
     ----------
     norm : {"l1", "l2"} or None, default=None
         Norm to scale each row to; None keeps cosines and sines.
     image_shape : (height, width), (height, width, channels) or None, default=None
-        What rows of two-dimensional X fold into; one side may be -1. None where X holds images.
+        Shape of one image in each row of two-dimensional X; one side may be -1. None where X holds images.
     n_jobs : int or None, default=None
         Number of threads; -1 uses all processors.
     verbose : int, default=0
@@ -28,16 +29,16 @@ class GradientOrientations(ImageTransformer):
     Attributes
     ----------
     image_shape_ : tuple
-        Size of the images seen in `fit`.
+        Shape of the training images.
 
     See Also
     --------
-    laminar.SemiNMF : Takes data of both signs.
+    laminar.SemiNMF : Factorisation of data of both signs.
 
     Notes
     -----
     Gradients are central differences, one-sided at the border, so that the size of the image is kept. Colour is
-    weighed as `skimage.color.rgb2gray` does, an alpha channel laid over white.
+    converted as by `skimage.color.rgb2gray`, over white where there is an alpha channel.
 
     References
     ----------
@@ -67,11 +68,10 @@ class GradientOrientations(ImageTransformer):
 
     def _features(self, images: np.ndarray) -> np.ndarray:
         images, _ = unit_scale(images)
-        slopes = np.stack([_slope(images, axis=2), _slope(images, axis=1)], axis=1)
-        steepness = np.hypot(slopes[:, 0], slopes[:, 1])[:, None]
-        return np.divide(slopes, steepness, out=np.zeros_like(slopes), where=steepness > 0)
+        gradients = np.stack([_differences(images, axis=2), _differences(images, axis=1)], axis=1)
+        return safe_divide(gradients, np.hypot(gradients[:, 0], gradients[:, 1])[:, None])
 
 
-def _slope(images: np.ndarray, axis: int) -> np.ndarray:
-    """Central differences; a side of one pixel has none."""
+def _differences(images: np.ndarray, axis: int) -> np.ndarray:
+    """Compute central differences; zero along an axis of one pixel."""
     return np.gradient(images, axis=axis) if images.shape[axis] > 1 else np.zeros_like(images)

@@ -9,23 +9,23 @@ from .._utils.extras import require
 from .base import ImageTransformer
 from .images import as_bytes, check_grid, labels, pair, size_text
 
-N_BINS = 59
-# Down and right of the centre, anticlockwise from the right, as scikit-image counts.
-_AROUND = [(0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1), (1, 0), (1, 1)]
+N_BINS = 59  # of 8 neighbours: 58 uniform patterns and one bin for all others (Ahonen et al.)
+# Offsets (down, right) of the 8 neighbours, anticlockwise from the right: the order of scikit-image.
+_OFFSETS = [(0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1), (1, 0), (1, 1)]
 
 
 class LocalBinaryPatterns(ImageTransformer):
     """Histograms of 59 local binary patterns, patch by patch.
 
-    The pattern of a pixel says which of its eight neighbours are at least as bright. The 58 patterns in which bright
-    and dark neighbours each lie side by side have a bin of their own, in the order of scikit-image's "nri_uniform";
+    The pattern of a pixel marks those of its eight neighbours that are at least as bright. The 58 uniform patterns, in
+    which bright and dark neighbours are contiguous, have a bin each, in the order of scikit-image's "nri_uniform";
     all others share the last.
 
     Parameters
     ----------
     patch_size : (int, int) or None, default=None
         Height and width of a patch in pixels; what is left over at the lower and right border is dropped. None means
-        (9, 10), or whatever ``grid`` asks for.
+        (9, 10), or the size that ``grid`` implies.
     grid : (int, int) or None, default=None
         Number of patches down and across, of nearly equal size, instead of their size; nothing is dropped.
     neighbours : {"pixels", "circle"}, default="pixels"
@@ -35,7 +35,7 @@ class LocalBinaryPatterns(ImageTransformer):
     norm : {"patch", "l2"} or None, default="patch"
         "patch" lets each histogram sum to one, "l2" scales the row of counts to unit length, None keeps counts.
     image_shape : (height, width), (height, width, channels) or None, default=None
-        What rows of two-dimensional X fold into; one side may be -1. None where X holds images.
+        Shape of one image in each row of two-dimensional X; one side may be -1. None where X holds images.
     n_jobs : int or None, default=None
         Number of threads; -1 uses all processors.
     verbose : int, default=0
@@ -44,12 +44,12 @@ class LocalBinaryPatterns(ImageTransformer):
     Attributes
     ----------
     image_shape_ : tuple
-        Size of the images seen in `fit`.
+        Shape of the training images.
 
     Notes
     -----
-    With "pixels" the pixels of the border are repeated outside the image. Colour is weighed as
-    `skimage.color.rgb2gray` does, an alpha channel laid over white.
+    With "pixels" the pixels of the border are repeated outside the image. Colour is converted as
+    by `skimage.color.rgb2gray`, over white where there is an alpha channel.
 
     References
     ----------
@@ -99,7 +99,7 @@ class LocalBinaryPatterns(ImageTransformer):
         return [labels("r", len(down) - 1), labels("c", len(across) - 1), labels("bin", N_BINS)]
 
     def _edges(self, shape: tuple[int, int]) -> list[np.ndarray]:
-        """Where patches begin and end, down and across."""
+        """Return the edges of the patches, down and across."""
         if self.grid is not None:
             if self.patch_size is not None:
                 raise ValueError(f"Give patch_size={self.patch_size} or grid={self.grid}, not both.")
@@ -118,45 +118,45 @@ class LocalBinaryPatterns(ImageTransformer):
         down, across = self._edges(images.shape[1:])
         n_patches = (len(down) - 1) * (len(across) - 1)
         bins = bins[:, : down[-1], : across[-1]]
-        patch = _cell_of_each(down)[:, None] * (len(across) - 1) + _cell_of_each(across)
-        places = (np.arange(len(images))[:, None, None] * n_patches + patch) * N_BINS + bins
-        counts = np.bincount(places.ravel(), minlength=len(images) * n_patches * N_BINS)
+        patch = _cell_indices(down)[:, None] * (len(across) - 1) + _cell_indices(across)
+        indices = (np.arange(len(images))[:, None, None] * n_patches + patch) * N_BINS + bins
+        counts = np.bincount(indices.ravel(), minlength=len(images) * n_patches * N_BINS)
         counts = counts.reshape(len(images), n_patches, N_BINS).astype(images.dtype)
         return counts / counts.sum(axis=2, keepdims=True) if self.norm == "patch" else counts
 
 
-def _cell_of_each(edges: np.ndarray) -> np.ndarray:
+def _cell_indices(edges: np.ndarray) -> np.ndarray:
     return np.repeat(np.arange(len(edges) - 1), np.diff(edges))
 
 
 def _pixel_bins(images: np.ndarray) -> np.ndarray:
-    """Bin of each pixel by the eight pixels around it."""
+    """Compute the bin of each pixel from the eight pixels around it."""
     height, width = images.shape[1:]
     padded = np.pad(images, ((0, 0), (1, 1), (1, 1)), mode="edge")
     codes = np.zeros(images.shape, dtype=np.uint8)
-    for bit, (down, right) in enumerate(_AROUND):
+    for bit, (down, right) in enumerate(_OFFSETS):
         neighbour = padded[:, 1 + down : 1 + down + height, 1 + right : 1 + right + width]
         codes |= (neighbour >= images).astype(np.uint8) << np.uint8(bit)
     return BIN_OF_CODE[codes]
 
 
 def _circle_bins(images: np.ndarray) -> np.ndarray:
-    """Bin of each pixel by eight interpolated points around it."""
+    """Compute the bin of each pixel from eight interpolated points around it."""
     texture = require("skimage.feature", "images", by='LocalBinaryPatterns(neighbours="circle")')
-    # Bytes, because scikit-image's interpolation does not keep ties between floating-point pixels.
+    # Bytes, since scikit-image's interpolation breaks ties between floating-point pixels.
     images = as_bytes(images, 'Images for neighbours="circle"')
     return np.stack([texture.local_binary_pattern(image, 8, 1, "nri_uniform") for image in images]).astype(np.intp)
 
 
 def _bin_of_code() -> np.ndarray:
-    """Bins of the 256 codes: by the number of ones, then by where their run begins; 58 if there are two runs."""
+    """Return the bin of each code: by the number of ones, then by the start of their run; 58 for several runs."""
     bits = np.arange(256)[:, None] >> np.arange(8) & 1
     ones = bits.sum(axis=1)
-    begins = bits > np.roll(bits, 1, axis=1)
-    bins = 1 + 8 * (ones - 1) + -begins.argmax(axis=1) % 8
+    run_starts = bits > np.roll(bits, 1, axis=1)
+    bins = 1 + 8 * (ones - 1) + -run_starts.argmax(axis=1) % 8
     bins[ones == 0], bins[ones == 8] = 0, 57
-    bins[begins.sum(axis=1) > 1] = 58
+    bins[run_starts.sum(axis=1) > 1] = 58
     return bins
 
 
-BIN_OF_CODE = _bin_of_code()
+BIN_OF_CODE = _bin_of_code()  # (256,), bin of each pattern read as a binary number

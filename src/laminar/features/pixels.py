@@ -1,4 +1,4 @@
-"""The grey values themselves."""
+"""Grey values of pixels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Pixels(ImageTransformer):
     norm : {"l1", "l2"} or None, default=None
         Norm to scale each row to.
     image_shape : (height, width), (height, width, channels) or None, default=None
-        What rows of two-dimensional X fold into; one side may be -1. None where X holds images.
+        Shape of one image in each row of two-dimensional X; one side may be -1. None where X holds images.
     n_jobs : int or None, default=None
         Number of threads; -1 uses all processors.
     verbose : int, default=0
@@ -25,12 +25,12 @@ class Pixels(ImageTransformer):
     Attributes
     ----------
     image_shape_ : tuple
-        Size of the images seen in `fit`.
+        Shape of the training images.
 
     Notes
     -----
-    Images of bytes are scaled to [0, 1]; other types are taken as they are. Colour is weighed as
-    `skimage.color.rgb2gray` does, an alpha channel laid over white.
+    Images of bytes are scaled to [0, 1]; other types are taken as they are. Colour is converted as
+    by `skimage.color.rgb2gray`, over white where there is an alpha channel.
 
     Examples
     --------

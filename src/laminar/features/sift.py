@@ -17,31 +17,31 @@ from .._utils.typing import Data
 from .base import ImageTransformer
 from .images import as_bytes, float_type, labels
 
-_SPAN = 6  # a descriptor covers a square of this many key point diameters: 4 cells of 1.5 each
+_SPAN = 6  # side of a SIFT descriptor in key point diameters: 4 cells of 1.5 diameters each, as in OpenCV
 
 
 class SiftBagOfWords(ImageTransformer):
-    """How often each of a set of visual words occurs in an image.
+    """Histograms of visual words: k-means clusters of SIFT descriptors.
 
-    `fit` gathers SIFT descriptors of the training images and finds words by k-means; `transform` gives each
-    descriptor of an image to its nearest word and counts. An image without descriptors gets a row of zeros.
+    `fit` clusters the SIFT descriptors of the training images; `transform` assigns each descriptor of an image to its
+    nearest word and counts. An image without descriptors has a row of zeros.
 
     Parameters
     ----------
     n_words : int, default=500
         Number of words.
     step : int or None, default=None
-        None describes the key points that SIFT finds; a number describes every so many pixels.
+        Distance in pixels of descriptors on a regular lattice; None takes the key points that SIFT detects.
     patch_size : float, default=16
-        Side in pixels of what is described at each step. Key points have sizes of their own.
+        Side in pixels of a descriptor of the lattice. Detected key points have sizes of their own.
     contrast_threshold : float, default=0.04
         Contrast below which SIFT ignores a key point.
     max_descriptors : int, default=100_000
-        Words are found in at most this many descriptors, drawn at random.
+        Most descriptors for k-means; a random subsample is taken of more.
     norm : {"l1", "l2"} or None, default="l1"
         Norm to scale each row to; None keeps counts.
     image_shape : (height, width), (height, width, channels) or None, default=None
-        What rows of two-dimensional X fold into; one side may be -1. None where X holds images.
+        Shape of one image in each row of two-dimensional X; one side may be -1. None where X holds images.
     random_state : int, RandomState instance or None, default=None
         Seed of the drawing of descriptors and of k-means.
     n_jobs : int or None, default=None
@@ -54,12 +54,12 @@ class SiftBagOfWords(ImageTransformer):
     codebook_ : ndarray of shape (n_words, 128)
         The words.
     image_shape_ : tuple
-        Size of the images seen in `fit`.
+        Shape of the training images.
 
     Notes
     -----
-    SIFT sees 8 bits: images must be bytes or lie in [0, 1]. Colour is weighed as `skimage.color.rgb2gray` does, an
-    alpha channel laid over white. Small images have few key points; ``step`` serves them better.
+    SIFT works on 8 bits: images must be bytes or lie in [0, 1]. Colour is converted as by `skimage.color.rgb2gray`,
+    over white where there is an alpha channel. Small images have few key points: use ``step``.
 
     References
     ----------
@@ -112,7 +112,7 @@ class SiftBagOfWords(ImageTransformer):
         self.verbose = verbose
 
     def fit(self, X: Data, y: ArrayLike | None = None) -> Self:
-        """Find the words.
+        """Learn the words.
 
         Parameters
         ----------
@@ -130,7 +130,7 @@ class SiftBagOfWords(ImageTransformer):
         return self
 
     def fit_transform(self, X: Data, y: ArrayLike | None = None) -> np.ndarray:
-        """Find the words and count them in the same images, which are described only once.
+        """Learn the words and count them in the same images; descriptors are computed once.
 
         Parameters
         ----------
@@ -147,8 +147,8 @@ class SiftBagOfWords(ImageTransformer):
         dtype, blocks = self._learn(X)
         return self._normalised(np.concatenate([self._counts(*block) for block in blocks]).astype(dtype))
 
-    def _learn(self, X) -> tuple[type, list[tuple[np.ndarray, np.ndarray]]]:
-        """Describe the training images, find the words, and return the descriptors."""
+    def _learn(self, X: Data) -> tuple[type, list[tuple[np.ndarray, np.ndarray]]]:
+        """Learn the words, and return the type of the features and the descriptors of the training images."""
         self._validate_params()
         if self.max_descriptors < self.n_words:
             raise ValueError(f"max_descriptors={self.max_descriptors} must be no less than n_words={self.n_words}.")
@@ -178,24 +178,24 @@ class SiftBagOfWords(ImageTransformer):
         return self._counts(*self._describe(images)).astype(images.dtype)
 
     def _describe(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Descriptors of all images together, as bytes, and how many each image has."""
+        """Compute the descriptors of all images, as bytes, and their number per image."""
         cv2 = require("cv2", "images", by=type(self).__name__)
         sift = cv2.SIFT_create(contrastThreshold=self.contrast_threshold)
         lattice = None if self.step is None else self._lattice(cv2.KeyPoint, *images.shape[1:])
         found = []
         for image in as_bytes(images, f"Images for {type(self).__name__}"):
             _, descriptors = sift.detectAndCompute(image, None) if lattice is None else sift.compute(image, lattice)
-            # OpenCV's word for no descriptor is None; what it gives as float are whole numbers below 256.
+            # OpenCV returns None for no descriptor, and whole numbers below 256 as float.
             found.append(np.empty((0, 128), np.uint8) if descriptors is None else descriptors.astype(np.uint8))
         return np.concatenate(found), np.array([len(descriptors) for descriptors in found])
 
-    def _lattice(self, key_point, height: int, width: int) -> list:
-        """Upright key points every ``step`` pixels, centred in the image."""
+    def _lattice(self, key_point: type, height: int, width: int) -> list:
+        """Return upright key points every ``step`` pixels, centred in the image."""
         down, across = (np.arange((side - 1) % self.step / 2, side, self.step) for side in (height, width))
         return [key_point(float(x), float(y), self.patch_size / _SPAN, 0) for y in down for x in across]
 
     def _counts(self, descriptors: np.ndarray, per_image: np.ndarray) -> np.ndarray:
-        """How often each image has each word."""
+        """Count the words of each image."""
         counts = np.zeros((len(per_image), self.n_words), dtype=np.intp)
         if len(descriptors):
             words = pairwise_distances_argmin(descriptors.astype(np.float32), self.codebook_)

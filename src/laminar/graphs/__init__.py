@@ -1,10 +1,10 @@
 """Graphs over the samples, kept as linear operators: no n x n dense matrix is ever formed.
 
-A *specification* says which samples to link and is made of plain parameters::
+A *specification* of the edges consists of plain parameters::
 
     KNN(5) + 0.5 * Chain()
 
-Its ``build(X, y, groups)`` gives a :class:`GraphOperator` for these samples: the symmetric, non-negative edge
+Its ``build(X, y, groups)`` returns a :class:`GraphOperator` over these samples: the symmetric, non-negative edge
 weights ``W`` with a zero diagonal, the degrees ``d = W 1`` and the Laplacian ``L = diag(d) - W``.
 """
 
@@ -36,7 +36,7 @@ _NAMED = {"knn": KNN, "labels": Labels, "chain": Chain, "rank": Rank}
 
 
 def as_graph(graph: str | Graph | sp.sparray | sp.spmatrix | np.ndarray | None) -> Graph | None:
-    """Turn the ``graph`` parameter of a model into a specification.
+    """Read the ``graph`` parameter of a model as a specification.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Graphs that read labels, all or some of them known."""
+"""Graphs of labels, of which some may be unknown."""
 
 # ruff: noqa: D102 -- every build is the one of Graph
 
@@ -11,28 +11,29 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics.pairwise import euclidean_distances
 
-from .._utils.labels import Attribute, read_labels
+from .._utils.labels import Attribute, attribute_names, read_labels
+from .._utils.typing import Data
 from .._utils.validation import check_choice, check_positive, count_samples
-from .neighbours import KNN, as_rows, in_range
+from .neighbours import KNN, Points, as_rows, in_range
 from .operators import BlockOperator, ClassOperator, Gram, GraphOperator, SparseOperator, SumOperator
 from .specs import Graph
 
 
 @dataclass(frozen=True)
 class Labels(Graph):
-    """Link the samples of one class; a sample of unknown class is linked to none.
+    """Graph that links the samples of one class; samples of unknown class have no edges.
 
     Parameters
     ----------
     weight : {"binary", "rbf", "dot"}
         1; ``exp(-distance^2 / (2 bandwidth^2))``; or the inner product of the samples, which must be >= 0.
     normalize : {None, "class"}
-        "class" divides the weights by the size of the class, so that large classes weigh no more than small
-        ones; binary weights then measure the within-class scatter.
+        "class" divides the weights by the size of the class, so that large and small classes have equal weight;
+        ``1/2 sum_ij w_ij ||h_i - h_j||^2`` is then the within-class scatter, for binary weights.
     bandwidth : float, optional
         Of the rbf weights. By default the median distance over pairs of one class.
     attribute : int or str, optional
-        Which column of y to read, by position or name; by default all, as the sum of their graphs.
+        Column of y, by position or name; by default all, as the sum of their graphs.
 
     Examples
     --------
@@ -54,23 +55,23 @@ class Labels(Graph):
         check_choice("normalize", self.normalize, (None, "class"))
         check_positive("bandwidth", self.bandwidth)
 
-    def build(self, X, y=None, groups=None):
+    def build(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> GraphOperator:
         if y is None:
             raise ValueError("a graph of labels needs y; pass y to fit, with -1 where the class is unknown.")
-        parts = [self.link(X, a) for a in _attributes(y, count_samples(X), self.attribute)]
-        return parts[0] if len(parts) == 1 else SumOperator([(1.0, part) for part in parts])
+        graphs = [self.link(X, a) for a in _attributes(y, count_samples(X), self.attribute)]
+        return graphs[0] if len(graphs) == 1 else SumOperator([(1.0, graph) for graph in graphs])
 
-    def link(self, X: ArrayLike, attribute: Attribute) -> GraphOperator:
-        """Link the samples of one class of an attribute that has been read."""
+    def link(self, X: Data, attribute: Attribute) -> GraphOperator:
+        """Link the samples of each class of one attribute."""
         if self.weight == "binary":
             return ClassOperator(attribute, self.normalize)
         X = as_rows(X)
         classes = [np.flatnonzero(attribute.codes == code) for code in range(len(attribute.classes))]
         classes = [rows for rows in classes if len(rows) > 1]
-        make = self._rbf_blocks if self.weight == "rbf" else self._dot_blocks
-        return BlockOperator(X.shape[0], list(zip(classes, make(X, classes), strict=True)))
+        blocks = self._rbf_blocks(X, classes) if self.weight == "rbf" else self._dot_blocks(X, classes)
+        return BlockOperator(X.shape[0], list(zip(classes, blocks, strict=True)))
 
-    def _rbf_blocks(self, X, classes):
+    def _rbf_blocks(self, X: Points, classes: list[np.ndarray]) -> list[np.ndarray]:
         X, unit = in_range(X)
         squares = [euclidean_distances(X[rows], squared=True) for rows in classes]
         bandwidth = self.bandwidth / unit if self.bandwidth else _median_distance(squares)
@@ -79,7 +80,7 @@ class Labels(Graph):
             np.fill_diagonal(block, 0)
         return [block / len(block) if self.normalize else block for block in blocks]
 
-    def _dot_blocks(self, X, classes):
+    def _dot_blocks(self, X: Points, classes: list[np.ndarray]) -> list[Gram]:
         if X.min() < 0:
             raise ValueError(
                 f"Labels(weight='dot') needs X >= 0, but its minimum is {X.min():.3g}: weights could be "
@@ -90,7 +91,7 @@ class Labels(Graph):
 
 @dataclass(frozen=True)
 class LabelledKNN(KNN):
-    """Nearest neighbours where a label is missing, labels where both are known (semi-supervised GNMF).
+    """Graph of labels where both are known, of nearest neighbours elsewhere (semi-supervised GNMF).
 
     Samples of one known class are all linked, samples of different known classes never, and all other
     pairs as by :class:`KNN`. Without y every label is unknown.
@@ -108,7 +109,7 @@ class LabelledKNN(KNN):
     label_weight : float
         Weight between two samples of one known class.
     attribute : int or str, optional
-        Which column of y to read, by position or name; needed when y has several.
+        Column of y, by position or name; needed when y has several.
 
     Examples
     --------
@@ -127,17 +128,17 @@ class LabelledKNN(KNN):
         super().__post_init__()
         check_positive("label_weight", self.label_weight)
 
-    def build(self, X, y=None, groups=None):
-        near = super().build(X)
-        attributes = () if y is None else _attributes(y, len(near.degree), self.attribute)
+    def build(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> GraphOperator:
+        neighbours = super().build(X)
+        attributes = () if y is None else _attributes(y, len(neighbours.degree), self.attribute)
         if not attributes:
-            return near
+            return neighbours
         if len(attributes) > 1:
             raise ValueError(
                 f"y has {len(attributes)} attributes and LabelledKNN reads one; choose it with attribute=."
             )
         (attribute,) = attributes
-        edges = near.tocsr().tocoo()
+        edges = neighbours.tocsr().tocoo()
         edges.data[attribute.known[edges.row] & attribute.known[edges.col]] = 0
         by_label = ClassOperator(attribute, normalize=None)
         return SumOperator([(1.0, SparseOperator(edges.tocsr())), (self.label_weight, by_label)])
@@ -149,7 +150,7 @@ def _attributes(y: ArrayLike, n_samples: int, which: int | str | None) -> tuple[
         return attributes
     chosen = tuple(a for i, a in enumerate(attributes) if which in (i, a.name))
     if len(chosen) != 1:
-        names = [i if a.name is None else a.name for i, a in enumerate(attributes)]
+        names = attribute_names(attributes)
         raise ValueError(f"attribute={which!r} must name one column of y; its columns are {names}.")
     return chosen
 

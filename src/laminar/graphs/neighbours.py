@@ -12,17 +12,20 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
-from sklearn.preprocessing import normalize as unit_rows
+from sklearn.preprocessing import normalize
 from sklearn.utils import check_array, gen_batches
 
+from .._utils.typing import Data
 from .._utils.validation import check_choice, check_positive
-from .operators import SparseOperator, row_squares
+from .operators import GraphOperator, SparseOperator, row_squares
 from .specs import Graph
+
+Points = np.ndarray | sp.csr_array  # validated samples as rows
 
 
 @dataclass(frozen=True)
 class KNN(Graph):
-    """Link each sample to its nearest neighbours, in Euclidean distance; of equally near ones the first win.
+    """Graph of nearest neighbours in Euclidean distance; ties go to the sample that comes first.
 
     Parameters
     ----------
@@ -34,7 +37,7 @@ class KNN(Graph):
     symmetrize : {"union", "mutual"}
         Link two samples when one is a neighbour of the other, or when each is the other's.
     bandwidth : float, optional
-        Of the heat weights. By default the mean distance over all pairs, of 3000 samples at most.
+        Of the heat weights. By default the mean distance over all pairs, of a subsample if there are more than 3000.
 
     Examples
     --------
@@ -56,7 +59,7 @@ class KNN(Graph):
         check_choice("symmetrize", self.symmetrize, ("union", "mutual"))
         check_positive("bandwidth", self.bandwidth)
 
-    def build(self, X, y=None, groups=None):
+    def build(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> GraphOperator:
         X = as_rows(X)
         n_samples = X.shape[0]
         if not 1 <= self.n_neighbors < n_samples:
@@ -65,26 +68,26 @@ class KNN(Graph):
                 f"{n_samples}; lower n_neighbors, or give more than {n_samples} samples."
             )
         X, unit = in_range(X)
-        points = unit_rows(X) if self.weight == "cosine" else X
+        points = normalize(X) if self.weight == "cosine" else X
         squares, neighbours = nearest(points, self.n_neighbors)
         starts = np.arange(0, neighbours.size + 1, self.n_neighbors)
         edges = self._weights(X, unit, squares, neighbours).ravel()
         W = sp.csr_array((edges, neighbours.ravel(), starts), shape=(n_samples, n_samples))
         return SparseOperator(W.maximum(W.T) if self.symmetrize == "union" else W.minimum(W.T))
 
-    def _weights(self, X, unit, squares, neighbours):
+    def _weights(self, X: Points, unit: float, squares: np.ndarray, neighbours: np.ndarray) -> np.ndarray:
         if self.weight == "binary":
             return np.ones_like(squares)
         if self.weight == "heat":
             bandwidth = self.bandwidth / unit if self.bandwidth else mean_distance(X)
             return np.exp(-squares / (2 * bandwidth**2))
-        blank = row_squares(X) == 0  # no angle, although the formula would give one
+        is_zero = row_squares(X) == 0  # has no angle, although the formula would give one
         cosine = np.maximum(1 - squares / 2, 0)  # of unit rows
-        return np.where(blank[:, None] | blank[neighbours], 0, cosine)
+        return np.where(is_zero[:, None] | is_zero[neighbours], 0, cosine)
 
 
-def as_rows(X: ArrayLike) -> np.ndarray | sp.csr_array:
-    """Validate X in its own precision; what the caller holds is not changed."""
+def as_rows(X: Data) -> Points:
+    """Validate X in its own precision; sparse X is copied where scipy would change it in place."""
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     if sp.issparse(X) and not X.has_canonical_format:  # scipy would sort and sum the entries in place
         X = X.copy()
@@ -92,57 +95,76 @@ def as_rows(X: ArrayLike) -> np.ndarray | sp.csr_array:
     return X
 
 
-def in_range(X: np.ndarray | sp.csr_array) -> tuple[np.ndarray | sp.csr_array, float]:
-    """X and 1, or where squares would leave the range of its precision X in unit scale and that unit."""
+def in_range(X: Points) -> tuple[Points, float]:
+    """Return X and 1; or, where squares could over- or underflow, ``X / unit`` and its largest magnitude ``unit``."""
     unit = max(float(X.max()), -float(X.min()))
-    # Numbers too small to divide by are left as they are.
+    # A subnormal unit has no finite inverse: X is then returned as it is.
     return (X, 1.0) if unit < np.finfo(X.dtype).tiny or 1e-9 < unit < 1e9 else (X / X.dtype.type(unit), unit)
 
 
-def mean_distance(X: np.ndarray | sp.csr_array, max_samples: int = 3000) -> float:
-    """Mean over all pairs of samples, or of a fixed choice of ``max_samples``."""
+def mean_distance(X: Points, max_samples: int = 3000) -> float:
+    """Return the mean distance over all pairs of samples, or over those of a fixed subsample of ``max_samples``."""
     n_samples = X.shape[0]
     if n_samples > max_samples:
         X = X[np.sort(np.random.default_rng(0).choice(n_samples, max_samples, replace=False))]
     n_pairs = X.shape[0] * (X.shape[0] - 1)
     mean = float(euclidean_distances(X).sum(dtype=np.float64)) / n_pairs
-    return mean or 1.0  # when all samples are equal any width will do
+    return mean or 1.0  # where all samples are equal, any bandwidth gives the same graph
 
 
-def nearest(X: np.ndarray | sp.csr_array, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Squared distances and positions of each sample's k nearest others; of equally near, the first."""
+def nearest(X: Points, k: int, *, max_entries: int = 2**22) -> tuple[np.ndarray, np.ndarray]:
+    """Find the k nearest other samples of each sample; ties go to the sample that comes first.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse array} of shape (n_samples, n_features)
+        Samples.
+    k : int
+        Number of neighbours, below n_samples.
+    max_entries : int, default=2**22
+        Candidates that are held at a time; bounds the memory, 32 MB in float64.
+
+    Returns
+    -------
+    squares : ndarray of shape (n_samples, k)
+        Squared distances, ascending.
+    neighbours : ndarray of shape (n_samples, k)
+        Positions.
+    """
     n_samples = X.shape[0]
     search = NearestNeighbors().fit(X)
     squares, neighbours = np.empty((n_samples, k)), np.empty((n_samples, k), dtype=np.intp)
     pending, width = np.arange(n_samples), min(2 * k + 2, n_samples)
-    while len(pending):
+    while len(pending):  # samples with ties at the end of their list of candidates get a longer one
         tied = []
-        for part in gen_batches(len(pending), max(1, 2**22 // width)):
-            rows = pending[part]
+        for batch in gen_batches(len(pending), max(1, max_entries // width)):
+            rows = pending[batch]
             candidates = search.kneighbors(X[rows], width, return_distance=False)
-            squares[rows], neighbours[rows], unsure = _nearest_among(X, rows, candidates, k)
-            tied.append(rows[unsure])
+            squares[rows], neighbours[rows], is_tied = _nearest_among(X, rows, candidates, k, max_entries)
+            tied.append(rows[is_tied])
         pending = np.concatenate(tied) if width < n_samples else pending[:0]
         width = min(4 * width, n_samples)
     return squares, neighbours
 
 
-def _nearest_among(X, rows, candidates, k):
-    """The k nearest candidates of each row, and whether equally near ones may have been left out."""
-    squares = _squared_distances(X, rows, candidates)
-    squares[candidates == rows[:, None]] = np.inf  # the sample itself, wherever it was found
+def _nearest_among(
+    X: Points, rows: np.ndarray, candidates: np.ndarray, k: int, max_entries: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Choose the k nearest candidates of each row; rows whose ties may lie beyond the candidates are marked."""
+    squares = _squared_distances(X, rows, candidates, max_entries)
+    squares[candidates == rows[:, None]] = np.inf  # the sample itself
     order = np.lexsort((candidates, squares), axis=1)
     squares, candidates = np.take_along_axis(squares, order, 1), np.take_along_axis(candidates, order, 1)
     farther = (squares > squares[:, k - 1 : k]) & np.isfinite(squares)
     return squares[:, :k], candidates[:, :k], ~farther.any(axis=1)
 
 
-def _squared_distances(X, rows, others):
-    """Squared distances of each row to its others, by differences: matrix products break ties by rounding."""
+def _squared_distances(X: Points, rows: np.ndarray, others: np.ndarray, max_entries: int) -> np.ndarray:
+    """Compute squared distances of each row to its others, by differences: matrix products break ties by rounding."""
     n_samples, width = X.shape[0], others.shape[1]
     per_sample = X.nnz // n_samples + 1 if sp.issparse(X) else X.shape[1]
     out = np.empty(others.shape)
-    for part in gen_batches(len(rows), max(1, 2**22 // (width * per_sample))):
-        difference = X[np.repeat(rows[part], width)] - X[others[part].ravel()]
-        out[part] = row_squares(difference).reshape(-1, width)
+    for batch in gen_batches(len(rows), max(1, max_entries // (width * per_sample))):
+        difference = X[np.repeat(rows[batch], width)] - X[others[batch].ravel()]
+        out[batch] = row_squares(difference).reshape(-1, width)
     return out

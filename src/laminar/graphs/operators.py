@@ -133,7 +133,7 @@ class ClassOperator(GraphOperator):
 
     def _sums(self, H):
         """Sums of the classes, in float64 even for float32: over a large class rounding would spoil L 1 = 0."""
-        rows = threads.blocks(len(H), max(16384, len(H) // threads.n_threads()))
+        rows = threads.blocks(len(H), max(16384, len(H) // 4))
         flat = np.ascontiguousarray(H.reshape(len(H), -1))
         # Code -1, unknown, finds the row of zeros at the end.
         sums = np.zeros((len(self.class_weights) + 1, flat.shape[1]))

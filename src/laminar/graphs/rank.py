@@ -1,4 +1,4 @@
-"""A graph of nearest neighbours weighted by rank."""
+"""Graph of nearest neighbours with weights by rank."""
 
 # ruff: noqa: D102 -- the build is the one of Graph
 
@@ -8,22 +8,25 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
+from .._utils.typing import Data
 from .neighbours import as_rows, in_range, nearest
-from .operators import SparseOperator
+from .operators import GraphOperator, SparseOperator
 from .specs import Graph
 
-_DEFAULT = 10
-_FEWEST, _MOST = 5, 50
+# Default number of neighbours, in samples. No measurement on record.
+_WITHOUT_CLUSTERS = 10  # where the number of clusters is not given
+_MIN, _MAX = 5, 50  # bounds of half the mean size of a cluster, where it is
 
 
 @dataclass(frozen=True)
 class Rank(Graph):
-    """Link each sample to its nearest neighbours with weight one over the rank: 1, 1/2, 1/3, ...
+    """Graph of nearest neighbours with weight one over the rank: 1, 1/2, 1/3, ...
 
-    The weight of a link is the mean of both directions. Only the order of distances counts, so that views with
-    different metrics give comparable graphs; and the weights fall off, so that many neighbours can be taken where
-    samples are near-duplicates of a few others.
+    The weight of an edge is the mean of both directions, ``W = (A + A^T) / 2`` with ``a_ij = 1 / r`` where j is the
+    r-th neighbour of i. It depends on the order of distances alone, so that views with different metrics give
+    comparable graphs, and it decreases, so that many neighbours can be taken where samples have near-duplicates.
 
     Parameters
     ----------
@@ -31,7 +34,7 @@ class Rank(Graph):
         Neighbours of each sample, itself not counted. By default half the mean size of a cluster, within 5 and 50,
         where `n_clusters` is given, and 10 where it is not; never more than there are.
     n_clusters : int, optional
-        Number of clusters that are looked for.
+        Number of clusters.
 
     Examples
     --------
@@ -50,22 +53,22 @@ class Rank(Graph):
         if self.n_clusters is not None and self.n_clusters < 1:
             raise ValueError(f"n_clusters must be at least 1; got {self.n_clusters!r}.")
 
-    def build(self, X, y=None, groups=None):
+    def build(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> GraphOperator:
         X = as_rows(X)
         n_samples = X.shape[0]
         if n_samples < 2:
             raise ValueError(f"neighbours are ranked among 2 samples or more; X has {n_samples}.")
-        k = self._count(n_samples)
+        k = self._resolve_n_neighbors(n_samples)
         _, neighbours = nearest(in_range(X)[0], k)
         weights = np.tile(1 / np.arange(1.0, k + 1), n_samples)
         starts = np.arange(0, neighbours.size + 1, k)
         A = sp.csr_array((weights, neighbours.ravel(), starts), shape=(n_samples, n_samples))
         return SparseOperator((A + A.T) / 2)
 
-    def _count(self, n_samples: int) -> int:
+    def _resolve_n_neighbors(self, n_samples: int) -> int:
         if self.n_neighbors is None:
-            per_cluster = _DEFAULT if self.n_clusters is None else round(n_samples / (2 * self.n_clusters))
-            return min(max(per_cluster, _FEWEST), _MOST, n_samples - 1)
+            per_cluster = _WITHOUT_CLUSTERS if self.n_clusters is None else round(n_samples / (2 * self.n_clusters))
+            return min(max(per_cluster, _MIN), _MAX, n_samples - 1)
         if not 1 <= self.n_neighbors < n_samples:
             raise ValueError(
                 f"n_neighbors={self.n_neighbors} must be at least 1 and below the number of samples, "

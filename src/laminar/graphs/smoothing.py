@@ -1,25 +1,27 @@
-"""Codes that agree with their neighbours in a graph, and a non-negative basis for them."""
+"""Smoothing of codes over a graph."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from .._engine.linalg.small import unit_rows
-from . import GraphOperator
+from .._engine.linalg.small import safe_divide, unit_rows
+from . import Graph, GraphOperator
 
 
 def smooth(graph: GraphOperator, C: np.ndarray, strength: float) -> np.ndarray:
-    """Solve ``((1 + strength) I - strength N) S = C``, N being the graph's weights normalised by its degrees.
+    """Solve ``((1 + strength) I - strength N) S = C`` with ``N = D^-1/2 W D^-1/2``.
 
-    S stays close to C and, the more so the larger the strength, to the mean of its neighbours. Conjugate gradients on
-    all columns at once: some twenty products with the graph, and nothing n x n.
+    S minimises ``||S - C||^2 + strength <S, (I - N) S>``. Samples without edges keep their codes. By conjugate
+    gradients on all columns at once: about twenty products with the graph, and no n x n array.
 
     Parameters
     ----------
     graph : GraphOperator
         Over the rows of C.
     C : ndarray of shape (n_samples, n_columns)
-        What to smooth.
+        Codes.
     strength : float
         0 leaves C as it is.
 
@@ -36,8 +38,7 @@ def smooth(graph: GraphOperator, C: np.ndarray, strength: float) -> np.ndarray:
     array([0.236, 0.667, 0.236])
     """
     degree = graph.degree
-    # A sample without neighbours keeps its own code.
-    root = np.divide(1, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)[:, None]
+    root = safe_divide(1, np.sqrt(degree))[:, None]
     strengths = np.where(degree > 0, strength, 0.0)[:, None]
 
     def system(S: np.ndarray) -> np.ndarray:
@@ -46,30 +47,33 @@ def smooth(graph: GraphOperator, C: np.ndarray, strength: float) -> np.ndarray:
     return _conjugate_gradients(system, C)
 
 
-def _conjugate_gradients(system, B: np.ndarray) -> np.ndarray:
-    """Solve a symmetric positive definite system for every column of B, to 1e-8."""
+def _conjugate_gradients(
+    system: Callable[[np.ndarray], np.ndarray], B: np.ndarray, *, squared_tol: float = 1e-16, max_iter: int = 200
+) -> np.ndarray:
+    """Solve ``system(X) = B``, symmetric positive definite, column by column.
+
+    A column is done when its squared residual is at most ``squared_tol`` of that of B, 1e-8 in norm. As
+    `scipy.sparse.linalg.cg`, for all columns at once.
+    """
     X, R = np.zeros_like(B), B.copy()
     P, squares = R.copy(), np.einsum("ij,ij->j", R, R)
-    enough = 1e-16 * squares
-    for _ in range(200):
-        if (squares <= enough).all():
+    threshold = squared_tol * squares
+    for _ in range(max_iter):
+        if (squares <= threshold).all():
             break
         A = system(P)
-        step = ratio(squares, np.einsum("ij,ij->j", P, A))
+        step = safe_divide(squares, np.einsum("ij,ij->j", P, A))
         X += step * P
         R -= step * A
         before, squares = squares, np.einsum("ij,ij->j", R, R)
-        P = R + ratio(squares, before) * P
+        P = R + safe_divide(squares, before) * P
     return X
 
 
-def ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """``a / b``, zero where b is not above zero."""
-    return np.divide(a, b, out=np.zeros_like(a), where=b > 0)
+def smoothed_codes(C: np.ndarray, graph: Graph, strength: float) -> np.ndarray:
+    """Smooth the unit rows of codes over a graph built on them, and return their principal scores with unit rows.
 
-
-def smoothed_codes(C: np.ndarray, graph, strength: float) -> np.ndarray:
-    """Points on a sphere whose directions are the smooth part of codes C of any basis.
+    A rotation of C changes nothing but the signs of columns.
 
     Parameters
     ----------
@@ -78,7 +82,7 @@ def smoothed_codes(C: np.ndarray, graph, strength: float) -> np.ndarray:
     graph : Graph
         Built on the directions of C.
     strength : float
-        Of the smoothing.
+        Strength of the smoothing.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Which samples to link, said with plain parameters; ``build`` turns it into an operator for given samples."""
+"""Specifications of graphs by plain parameters; ``build`` makes an operator over given samples."""
 
 # ruff: noqa: D102 -- every build is the one of Graph
 
@@ -14,12 +14,13 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from .._utils.labels import read_labels
+from .._utils.typing import Data
 from .._utils.validation import count_samples
 from .operators import ChainOperator, GraphOperator, SparseOperator, SumOperator
 
 
 class Graph(ABC):
-    """Which samples to link. Graphs add up, and multiply by a non-negative number.
+    """Specification of a graph. Graphs can be added, and multiplied by a non-negative number.
 
     Examples
     --------
@@ -28,10 +29,10 @@ class Graph(ABC):
     KNN(n_neighbors=5, weight='binary', symmetrize='union', bandwidth=None) + 0.5 * Chain()
     """
 
-    __array_ufunc__ = None  # products with numpy's numbers and arrays are for __rmul__ to judge
+    __array_ufunc__ = None  # numpy's numbers and arrays leave products to __rmul__
 
     @abstractmethod
-    def build(self, X: ArrayLike, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> GraphOperator:
+    def build(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> GraphOperator:
         """Link the samples of X.
 
         Parameters
@@ -39,7 +40,7 @@ class Graph(ABC):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Data.
         y : array-like of shape (n_samples,) or (n_samples, n_attributes), optional
-            Labels, some or all; -1, NaN and None are unknown.
+            Partial labels; -1, NaN and None are unknown.
         groups : array-like of shape (n_samples,), optional
             The sequence each sample belongs to.
 
@@ -69,7 +70,7 @@ class Graph(ABC):
 
 @dataclass(frozen=True, repr=False)
 class Sum(Graph):
-    """A weighted sum of graphs, as ``KNN() + 0.5 * Chain()`` makes it.
+    """Weighted sum of graphs, the result of ``KNN() + 0.5 * Chain()``.
 
     Parameters
     ----------
@@ -91,10 +92,10 @@ class Sum(Graph):
                 raise ValueError(f"a graph can be multiplied by a finite number >= 0 only; got {weight:g}.")
 
     @property
-    def _terms(self):
+    def _terms(self) -> tuple[tuple[float, Graph], ...]:
         return self.terms
 
-    def build(self, X, y=None, groups=None):
+    def build(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> GraphOperator:
         return SumOperator([(weight, graph.build(X, y, groups)) for weight, graph in self.terms])
 
     def __repr__(self):
@@ -103,11 +104,10 @@ class Sum(Graph):
 
 @dataclass(frozen=True)
 class Chain(Graph):
-    """Link each sample to the next in time.
+    """Graph that links each sample to the next in time.
 
-    Rows are in order of time. ``groups`` names the sequence of each sample, and no edge crosses from one to
-    another; the samples of a sequence need not stand together, they follow each other as they appear. Without
-    groups all are one sequence.
+    Rows are in order of time. ``groups`` holds the sequence of each sample, and no edge links two sequences; the
+    samples of a sequence need not be contiguous. Without groups all are one sequence.
 
     Examples
     --------
@@ -116,14 +116,14 @@ class Chain(Graph):
     array([1., 2., 1., 1., 1.])
     """
 
-    def build(self, X, y=None, groups=None):
+    def build(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> GraphOperator:
         n_samples = count_samples(X)
         return ChainOperator(n_samples, _sequences(groups, n_samples))
 
 
 @dataclass(frozen=True, eq=False)
 class Precomputed(Graph):
-    """A graph given by its edge weights.
+    """Graph given by its edge weights.
 
     Parameters
     ----------
@@ -138,14 +138,14 @@ class Precomputed(Graph):
 
     W: Any
 
-    def build(self, X, y=None, groups=None):
+    def build(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> GraphOperator:
         W, n_samples = self.W if sp.issparse(self.W) else np.asarray(self.W), count_samples(X)
         if W.shape != (n_samples, n_samples):
             raise ValueError(
                 f"a precomputed graph over {n_samples} samples must have shape {(n_samples, n_samples)}; got "
                 f"{W.shape}. Build it from the same samples, one row and one column each."
             )
-        # A copy, as scipy puts the entries of a matrix in order when it is asked for their largest.
+        # A copy, since scipy sorts the entries of a matrix in place to find their largest.
         W = sp.csr_array(W, dtype=np.float32 if W.dtype == np.float32 else np.float64, copy=True)
         if not np.isfinite(W.data).all() or (W.data < 0).any():
             raise ValueError(

@@ -7,7 +7,7 @@ that A has an objective and an update of its own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -37,7 +37,9 @@ class ConceptProblem(Factorization):
         data = self.data
         if name == "H":
             return Objective([SquaredFit.of(data, data.T.product(factors["A"]))])
-        return MixtureObjective(data, SquaredFit.of(data.T, factors["H"]).cached(), self.tiles)
+        # B is needed as a whole and by blocks.
+        B = data.T.product(factors["H"])
+        return MixtureObjective(data, replace(SquaredFit.of(data.T, factors["H"]), B=B.__getitem__), self.tiles)
 
     @cached_property
     def tiles(self) -> Tiles:

@@ -9,6 +9,7 @@ from .drawing import WIDTH, Sheet, draw_images, draw_table, label_width, plain, 
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 
 def images_grid(
@@ -19,7 +20,7 @@ def images_grid(
     signed: bool = False,
     scale: str = "shared",
 ) -> "Figure":
-    """Show flattened images, or components, side by side.
+    """Draw flattened images, or components, side by side.
 
     Parameters
     ----------
@@ -32,9 +33,9 @@ def images_grid(
     title : str or None, default=None
         Title.
     signed : bool, default=False
-        Colour values by sign, white being zero, instead of by brightness.
+        Whether to colour values by sign, white being zero, instead of by brightness.
     scale : {"shared", "each"}, default="shared"
-        Whether the largest value is that of all images or each image's own (components have no common unit).
+        Whether images are scaled by the largest value of all or each by its own (components have no common unit).
 
     Returns
     -------
@@ -59,8 +60,8 @@ def images_grid(
     return sheet.figure
 
 
-def score_table_figure(table, title: str | None = None) -> "Figure":
-    """Show a table of scores within [0, 1] as a heat map with the values written in.
+def score_table_figure(table: "DataFrame", title: str | None = None) -> "Figure":
+    """Draw a table of scores within [0, 1] as a heat map with the values written in.
 
     Parameters
     ----------
@@ -89,8 +90,8 @@ def score_table_figure(table, title: str | None = None) -> "Figure":
     return sheet.figure
 
 
-def convergence(history, title: str | None = None) -> "Figure":
-    """Draw the objective against the iterations.
+def convergence(history: object, title: str | None = None) -> "Figure":
+    """Draw the objective as a function of the iteration.
 
     Parameters
     ----------
@@ -135,15 +136,15 @@ def demo_figure(
     image_shape: tuple[int, int],
     title: str | None = None,
 ) -> "Figure":
-    """Put examples, the components that models found in them and tables of scores on one page.
+    """Draw examples, components of models and tables of scores on one page.
 
     Parameters
     ----------
     faces : array-like of shape (n_images, n_pixels)
-        Examples, shown twelve a line.
+        Examples, twelve a line.
     components : mapping from str to array-like of shape (n_components, n_pixels)
-        Components by title, side by side in three lines, of images that fit: 24 each of two, 12 each of four. Mixed
-        signs are shown in colour.
+        Components by title, side by side in three lines: 24 each of two models, 12 each of four. Mixed signs are
+        shown in colour.
     tables : mapping from str to DataFrame
         Scores within [0, 1] by title, side by side; their rows must be the same.
     image_shape : tuple of int

@@ -1,30 +1,48 @@
-"""What figures are drawn with: a page measured in inches, mosaics of images, heat maps of scores."""
+"""Elements of figures: pages with axes placed in inches, mosaics of images, heat maps of scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.ndimage import zoom
 
 from laminar._utils.extras import require
 
-WIDTH = 9.0  # inches; 900 pixels at the usual 100 dots an inch
-INK = "#222222"
-_GREY, _SIGNED, _SCORES = "gray", "RdBu_r", "Blues"
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
+
+WIDTH = 9.0  # of a page in inches; 900 pixels at 100 dots an inch
+INK = "#222222"  # colour of text
+_GREY, _SIGNED, _SCORES = "gray", "RdBu_r", "Blues"  # names of colour maps of matplotlib
 
 
 class Sheet:
-    """A white page on which axes are placed in inches, so that sizes stay the same whatever else is on it."""
+    """White page on which axes are placed in inches, so that sizes do not depend on what else is on it."""
 
-    def __init__(self, width, height):
+    def __init__(self, width: float, height: float):
         figure = require("matplotlib.figure", "plots", "laminar.plots")
         self.width, self.height = width, height
         self.figure = figure.Figure(figsize=(width, height), dpi=100, facecolor="white")
 
-    def axes(self, left, bottom, width, height):
-        """New axes at a place."""
+    def axes(self, left: float, bottom: float, width: float, height: float) -> Axes:
+        """Add axes."""
         return self.figure.add_axes((left / self.width, bottom / self.height, width / self.width, height / self.height))
 
 
-def draw_images(axes, images, image_shape, n_columns, title=None, signed=False, scale="shared"):
-    """Flattened images side by side, in grey or coloured by sign."""
+def draw_images(
+    axes: Axes,
+    images: ArrayLike,
+    image_shape: tuple[int, int],
+    n_columns: int,
+    title: str | None = None,
+    signed: bool = False,
+    scale: str = "shared",
+) -> None:
+    """Draw flattened images side by side, in grey or coloured by sign."""
     if scale not in ("shared", "each"):
         raise ValueError(f'scale must be "shared" or "each", got {scale!r}')
     images = np.asarray(images, dtype=float).reshape(-1, *image_shape)
@@ -42,9 +60,9 @@ def draw_images(axes, images, image_shape, n_columns, title=None, signed=False, 
     put_title(axes, title)
 
 
-def _enlarge(images, wanted=96):
-    """Small images enlarged smoothly, as an image viewer would, to about `wanted` pixels across."""
-    times = wanted // images.shape[2]
+def _enlarge(images: np.ndarray, width: int = 96) -> np.ndarray:
+    """Enlarge small images by cubic interpolation to about ``width`` pixels."""
+    times = width // images.shape[2]
     if times < 2:
         return images
     # grid_mode keeps the edges of the pixels in place; cubic interpolation may overshoot, hence the limits.
@@ -52,8 +70,8 @@ def _enlarge(images, wanted=96):
     return np.clip(large, images.min(), images.max())
 
 
-def _mosaic(images, n_columns):
-    """One array holding all images; what lies between and after them is NaN, which is not drawn."""
+def _mosaic(images: np.ndarray, n_columns: int) -> np.ndarray:
+    """Join images to one array; borders and empty places are NaN, which is not drawn."""
     n, height, width = images.shape
     border = max(1, round(width / 24))
     n_rows = -(-n // n_columns)
@@ -63,8 +81,8 @@ def _mosaic(images, n_columns):
     return tiles.reshape(n_rows * (height + border), -1)[:-border, :-border]
 
 
-def draw_table(axes, table, title=None, row_labels=True):
-    """A heat map of values within [0, 1], each written in its cell."""
+def draw_table(axes: Axes, table: DataFrame, title: str | None = None, row_labels: bool = True) -> None:
+    """Draw a heat map of values within [0, 1], each written in its cell."""
     values = table.to_numpy(dtype=float)
     axes.imshow(values, cmap=_SCORES, vmin=0, vmax=1.15, aspect="auto")
     for (row, column), value in np.ndenumerate(values):
@@ -75,7 +93,7 @@ def draw_table(axes, table, title=None, row_labels=True):
     axes.set_yticks(range(table.shape[0]), [str(name) for name in table.index], fontsize=10, color=INK)
     axes.tick_params(length=0, labelleft=row_labels)
     axes.spines[:].set_visible(False)
-    # White lines between the cells: the table reads as tiles.
+    # White lines between the cells.
     axes.set_xticks(np.arange(1, table.shape[1]) - 0.5, minor=True)
     axes.set_yticks(np.arange(1, table.shape[0]) - 0.5, minor=True)
     axes.grid(which="minor", color="white", linewidth=2)
@@ -83,20 +101,20 @@ def draw_table(axes, table, title=None, row_labels=True):
     put_title(axes, title)
 
 
-def label_width(names):
-    """Inches that the longest name takes."""
+def label_width(names: Iterable) -> float:
+    """Estimate the width of the longest name in inches."""
     return 0.2 + 0.078 * max(len(str(name)) for name in names)
 
 
-def plain(axes, x, y):
-    """Axes of curves or points: two spines, named."""
+def plain(axes: Axes, x: str, y: str) -> Axes:
+    """Label the axes of curves or points, and hide the top and right spines."""
     axes.set_xlabel(x, color=INK)
     axes.set_ylabel(y, color=INK)
     axes.spines[["top", "right"]].set_visible(False)
     return axes
 
 
-def put_title(axes, title):
-    """Write a title at the left, if there is one."""
+def put_title(axes: Axes, title: str | None) -> None:
+    """Write a title at the left, unless it is None."""
     if title:
         axes.set_title(title, loc="left", fontsize=11, color=INK, pad=6)

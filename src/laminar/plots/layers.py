@@ -1,23 +1,31 @@
-"""Figures of layers: what they stand for, what they know, how they see the samples, how many to have."""
+"""Figures of layers: components, agreement with attributes, samples in two dimensions, choice of sizes."""
 
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_is_fitted
 
 from laminar._utils.extras import require
 from laminar._utils.labels import read_attribute
+from laminar._utils.typing import Data
 from laminar.evaluation.tables import layer_features, layer_names
 
 from .drawing import WIDTH, Sheet, draw_images, draw_table, label_width, plain, put_title
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+    from laminar.evaluation.selection import LayerSelection
 
 
-def layer_components(model, image_shape: tuple[int, int], n_images: int = 24, title: str | None = None) -> "Figure":
-    """Show what the codes of every layer stand for, a grid of images each.
+def layer_components(
+    model: BaseEstimator, image_shape: tuple[int, int], n_images: int = 24, title: str | None = None
+) -> "Figure":
+    """Draw the components of every layer as images.
 
     Parameters
     ----------
@@ -26,9 +34,9 @@ def layer_components(model, image_shape: tuple[int, int], n_images: int = 24, ti
     image_shape : tuple of int
         Height and width.
     n_images : int, default=24
-        Most components shown of a layer, twelve a line.
+        Most components of a layer, twelve a line.
     title : str or None, default=None
-        What to call the model.
+        Name of the model.
 
     Returns
     -------
@@ -60,13 +68,13 @@ def layer_components(model, image_shape: tuple[int, int], n_images: int = 24, ti
     return sheet.figure
 
 
-def layer_attribute_figure(table, title: str | None = None) -> "Figure":
-    """Show which layer knows which attribute, as a heat map for each metric.
+def layer_attribute_figure(table: "DataFrame", title: str | None = None) -> "Figure":
+    """Draw the agreement of layers with attributes, one heat map a metric.
 
     Parameters
     ----------
     table : DataFrame
-        What :func:`laminar.layer_attribute_table` returned: a row a layer, columns (attribute, metric).
+        Result of :func:`laminar.layer_attribute_table`: one row a layer, columns (attribute, metric).
     title : str or None, default=None
         Title, before the name of each metric.
 
@@ -96,10 +104,16 @@ def layer_attribute_figure(table, title: str | None = None) -> "Figure":
     return sheet.figure
 
 
-def layer_scatter(model, labels=None, layer: int = -1, X=None, title: str | None = None) -> "Figure":
-    """Show the samples as one layer sees them, in two dimensions: the principal plane of its read-out.
+def layer_scatter(
+    model: BaseEstimator,
+    labels: ArrayLike | None = None,
+    layer: int = -1,
+    X: Data | None = None,
+    title: str | None = None,
+) -> "Figure":
+    """Draw samples in the first two principal components of the features of one layer.
 
-    The read-out is what is clustered: codes whitened, each sample of unit length (`layer_features`).
+    The features are those that are clustered: whitened codes with unit rows (`layer_features`).
 
     Parameters
     ----------
@@ -108,9 +122,9 @@ def layer_scatter(model, labels=None, layer: int = -1, X=None, title: str | None
     labels : array-like of shape (n_samples,) or None, default=None
         An attribute to colour the samples by; unknown ones (-1, NaN, None) are grey.
     layer : int, default=-1
-        Which of the layers; the last is the top.
+        Position of the layer; the last is the top.
     X : {array-like, sparse matrix} of shape (n_samples, n_features) or None, default=None
-        Samples to show; None shows the training samples.
+        Samples; None means the training samples.
     title : str or None, default=None
         Title; None names the layer.
 
@@ -131,7 +145,7 @@ def layer_scatter(model, labels=None, layer: int = -1, X=None, title: str | None
     ['0', '1', '2']
     """
     check_is_fitted(model, "layers_")
-    # Two columns at least: a layer that knows one direction is drawn as a line.
+    # Two columns at least: features of one dimension are drawn as a line.
     plane = PCA(2).fit(_two_columns(layer_features(model, layer)))
     points = plane.transform(_two_columns(layer_features(model, layer, X)))
     attribute = read_attribute(labels, len(points))
@@ -152,13 +166,13 @@ def _two_columns(E: np.ndarray) -> np.ndarray:
     return np.pad(E, ((0, 0), (0, max(0, 2 - E.shape[1]))))
 
 
-def selection_figure(result) -> "Figure":
-    """Draw the scores of the candidates that layers were chosen from.
+def selection_figure(result: "LayerSelection") -> "Figure":
+    """Draw the scores of all candidates of `select_layers`.
 
     Parameters
     ----------
     result : LayerSelection
-        What :func:`laminar.select_layers` returned.
+        Result of :func:`laminar.select_layers`.
 
     Returns
     -------

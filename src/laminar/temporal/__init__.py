@@ -1,4 +1,4 @@
-"""Sequences: how slow features are, and the phases (neutral, onset, apex, offset) of what they show."""
+"""Sequences: slowness of features, and detection of phases (neutral, onset, apex, offset)."""
 
 from .phases import Phases, boundary_errors, detect_phases, frame_accuracy
 from .slowness import slowest_feature, slowness

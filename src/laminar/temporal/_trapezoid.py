@@ -1,13 +1,12 @@
-"""The trapezoid behind `detect_phases`: where it bends, found by dynamic programming.
+"""Fit of a trapezoid to a signal by dynamic programming, for `detect_phases`.
 
-The signal is taken for a trapezoid plus noise. Neutral frames lie at one level and apex frames at another, onset leads
-from the first to the second in a straight line and offset back, and what is left over is correlated from frame to
-frame: real signals creep and drift. Three steps take turns until nothing changes. Given levels and correlation, dynamic
-programming finds the best cuts of all; given cuts, least squares gives the levels; given both, the residual has a
-correlation.
+The model is a trapezoid plus noise of order one, ``e_t = rho e_{t-1} + w_t``: neutral frames have one level and apex
+frames another, onset is linear from the first to the second, offset linear back. Three steps alternate until the cuts
+do not change: cuts by dynamic programming (the global minimum for given levels and rho), levels by least squares, rho
+by the autocorrelation of the residual.
 
-Cuts divide the frames among the phases as the trapezoid sees them: a ramp ends with the frame in which it reaches its
-level. People count that frame to the plateau, so `read_cuts` moves those boundaries by one.
+A ramp ends with the frame in which it reaches its level. Annotators count that frame to the plateau, so `read_cuts`
+moves those boundaries by one.
 """
 
 from __future__ import annotations
@@ -18,12 +17,14 @@ from itertools import pairwise
 import numpy as np
 from numba import njit
 
-CYCLE = ("neutral", "onset", "apex", "offset")
-_COARSE = 512  # frames among which a long signal's levels are sought first
+CYCLE = ("neutral", "onset", "apex", "offset")  # order of the phases (docs/methods.md 7.3)
+_MAX_COARSE = 512  # most frames of the averaged signal whose fit is the start for a long one; a choice
 
 
-def fit_cuts(y: np.ndarray, phases: Sequence[str], min_length: int, direction: str, autocorrelation) -> np.ndarray:
-    """Cuts of the best trapezoid."""
+def fit_cuts(
+    y: np.ndarray, phases: Sequence[str], min_length: int, direction: str, autocorrelation: float | str
+) -> np.ndarray:
+    """Fit a trapezoid to y; return the first frame of every phase, and the number of frames."""
     y = y - y.mean()
     y /= np.abs(y).max()
     rho = 0.0 if autocorrelation == "auto" else autocorrelation
@@ -38,19 +39,21 @@ def fit_cuts(y: np.ndarray, phases: Sequence[str], min_length: int, direction: s
     return cuts
 
 
-def _start(y: np.ndarray, phases, min_length: int, direction: str, rho: float) -> np.ndarray:
-    """Levels to start from: the best of several, of a long signal those of a coarser one."""
-    factor = -(-len(y) // _COARSE)
+def _start(y: np.ndarray, phases: Sequence[str], min_length: int, direction: str, rho: float) -> np.ndarray:
+    """Return the levels of the best of several starts; for a long signal, on block means."""
+    factor = -(-len(y) // _MAX_COARSE)
     coarse = y[: len(y) // factor * factor].reshape(-1, factor).mean(axis=1)
     pairs = [np.quantile(coarse, [q, 1 - q]) for q in (0, 0.05, 0.2)]
     pairs = [pair for pair in pairs if pair[0] < pair[1]]
     starts = [pair for pair in pairs if direction != "down"] + [pair[::-1] for pair in pairs if direction != "up"]
-    tries = [_alternate(coarse, start, rho, phases, max(1, min_length // factor)) for start in starts]
-    return min(tries, key=lambda fit: fit[2])[1]
+    fits = [_alternate(coarse, start, rho, phases, max(1, min_length // factor)) for start in starts]
+    return min(fits, key=lambda fit: fit[2])[1]
 
 
-def _alternate(y: np.ndarray, levels: np.ndarray, rho: float, phases, min_length: int):
-    """Cuts, levels and cost, from levels by turns of dynamic programming and least squares."""
+def _alternate(
+    y: np.ndarray, levels: np.ndarray, rho: float, phases: Sequence[str], min_length: int
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Alternate dynamic programming and least squares from given levels; return cuts, levels and cost."""
     cuts, cost = None, np.inf
     for _ in range(50):
         new = _best_cuts(y, levels, rho, phases, min_length)
@@ -63,10 +66,13 @@ def _alternate(y: np.ndarray, levels: np.ndarray, rho: float, phases, min_length
     return cuts, levels, cost
 
 
-def _best_cuts(y: np.ndarray, levels: np.ndarray, rho: float, phases, min_length: int) -> np.ndarray:
-    """Globally best cuts for given levels: best[t] is the cost of the first t frames in the phases so far."""
+def _best_cuts(y: np.ndarray, levels: np.ndarray, rho: float, phases: Sequence[str], min_length: int) -> np.ndarray:
+    """Minimise over all cuts for given levels; best[t] is the least cost of the first t frames in the phases so far."""
     height = (y - levels[0]) / (levels[1] - levels[0])
-    above, below = _innovations(height, rho), _innovations(1 - height, rho)  # from where a phase begins
+    above, below = (
+        _innovations(height, rho),
+        _innovations(1 - height, rho),
+    )  # relative to the level at the start of a phase
     best = np.full(len(y) + 1, np.inf)
     best[0] = 0
     origins = []
@@ -84,8 +90,8 @@ def _best_cuts(y: np.ndarray, levels: np.ndarray, rho: float, phases, min_length
 
 
 def _plateau(best: np.ndarray, w: np.ndarray, shortest: int) -> tuple[np.ndarray, np.ndarray]:
-    """Append a phase that stays at its level, from which w are the innovations."""
-    total = _cumulated(w**2)
+    """Append a phase of constant level, with innovations w of the signal relative to it."""
+    total = _cumulative(w**2)
     before = (best - total)[: len(best) - shortest]
     lowest = np.minimum.accumulate(before)
     cost, origin = np.full(len(best), np.inf), np.zeros(len(best), dtype=np.int64)
@@ -95,25 +101,31 @@ def _plateau(best: np.ndarray, w: np.ndarray, shortest: int) -> tuple[np.ndarray
 
 
 def _ramp(best: np.ndarray, w: np.ndarray, rho: float, shortest: int) -> tuple[np.ndarray, np.ndarray]:
-    """Append a phase that goes from its level, from which w are the innovations, to one unit above it.
+    """Append a linear phase from its level to one unit above, with innovations w of the signal relative to the level.
 
     Frame i of m (counted from 1) has height i / m, hence the innovation ``(rho + (1 - rho) i) / m``.
     """
-    total, sums = _cumulated(w**2), _cumulated(w)
+    total, sums = _cumulative(w**2), _cumulative(w)
     m = np.arange(len(best), dtype=np.float64)
-    moments = (1 - rho) * _cumulated(m[1:] * w)
+    moments = (1 - rho) * _cumulative(m[1:] * w)
     offset = rho - (1 - rho) * m
     shares = 1 / np.maximum(m, 1)
-    squares = _cumulated((rho + (1 - rho) * m[1:]) ** 2) * shares**2
-    cost, origin = _search(
+    squares = _cumulative((rho + (1 - rho) * m[1:]) ** 2) * shares**2
+    cost, origin = _best_starts(
         best - total, 2 * offset, -2 * (offset * sums + moments), sums, 2 * moments, squares, shares, shortest
     )
     return cost + total, origin
 
 
 @njit(nogil=True, cache=True)
-def _search(before, slope, constant, sums, moments, squares, shares, shortest):
-    """For every end the best start of a ramp: all pairs, with nothing but products and sums inside."""
+def _best_starts(before, slope, constant, sums, moments, squares, shares, shortest):
+    """Find the best start of a ramp for every end, over all pairs.
+
+        cost[t] = min_{s <= t - shortest}  before[s] + squares[m]
+                                           - shares[m] (slope[s] sums[t] + moments[t] + constant[s])
+
+    with m = t - s; all arrays are (n,). Returns cost, infinite for t < shortest, and the minimising s.
+    """
     n = len(before)
     cost, origin = np.full(n, np.inf), np.zeros(n, dtype=np.int64)
     for end in range(shortest, n):
@@ -128,17 +140,17 @@ def _search(before, slope, constant, sums, moments, squares, shares, shortest):
     return cost, origin
 
 
-def _cumulated(x: np.ndarray) -> np.ndarray:
+def _cumulative(x: np.ndarray) -> np.ndarray:
     return np.concatenate([[0.0], np.cumsum(x)])
 
 
 def _innovations(x: np.ndarray, rho: float) -> np.ndarray:
-    """What is new in each frame; before the first, the signal is taken to have stood still."""
+    """Return ``x_t - rho x_{t-1}``, with ``x_0`` before the first frame."""
     return x - rho * np.concatenate([x[:1], x[:-1]])
 
 
 def _design(cuts: np.ndarray, phases: Sequence[str]) -> np.ndarray:
-    """Shares (n_frames, 2) of the neutral and of the apex level in every frame."""
+    """Return the design matrix (n_frames, 2): weights of the neutral and the apex level in every frame."""
     height = np.empty(cuts[-1])
     for name, (start, end) in zip(phases, pairwise(cuts), strict=True):
         rise = np.arange(1, end - start + 1) / max(1, end - start)
@@ -147,7 +159,7 @@ def _design(cuts: np.ndarray, phases: Sequence[str]) -> np.ndarray:
 
 
 def unexplained(y: np.ndarray, cuts: np.ndarray, phases: Sequence[str]) -> float:
-    """Share of the variance of y that the best levels for these cuts leave."""
+    """Return the part of the variance of y that is unexplained by the trapezoid with these cuts."""
     design = _design(cuts, phases)
     y = (y - y.mean()) / np.ptp(y)
     residual = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
@@ -155,7 +167,7 @@ def unexplained(y: np.ndarray, cuts: np.ndarray, phases: Sequence[str]) -> float
 
 
 def read_cuts(cuts: np.ndarray, phases: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Labels and boundaries as people mark them."""
+    """Return the phase of every frame and the boundaries, in the convention of annotators."""
     plateau = np.array([name in ("neutral", "apex") for name in phases[1:]])
     boundaries = cuts[1:-1] - plateau
     codes = [CYCLE.index(name) for name in phases]

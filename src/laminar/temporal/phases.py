@@ -1,4 +1,4 @@
-"""When something happens: neutral, onset, apex, offset, neutral."""
+"""Detection of the phases of a signal: neutral, onset, apex, offset, neutral."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._trapezoid import CYCLE, fit_cuts, read_cuts, unexplained
 
 @dataclass(frozen=True, eq=False)
 class Phases:
-    """The phases of a signal.
+    """Phases of a signal.
 
     Attributes
     ----------
@@ -27,9 +27,9 @@ class Phases:
     cost : float
         Share of the signal's variance, within [0, 1], that the phases leave unexplained.
     names : tuple of str
-        What the labels mean.
+        Names of the phases.
     feature : int
-        Which column was used, if several signals were given.
+        Column that was used, if several signals were given.
 
     Examples
     --------
@@ -53,35 +53,35 @@ def detect_phases(
     smooth: int = 3,
     autocorrelation: float | str = "auto",
 ) -> Phases:
-    """Divide a signal into phases.
+    """Divide a signal into phases, by the least-squares fit of a trapezoid.
 
     Parameters
     ----------
     signal : array-like of shape (n_frames,) or (n_frames, n_signals)
-        A slow feature of one sequence. Of several, the one that the phases describe best is used: the slowest feature
-        of a video may be a drift that no expression caused.
+        A slow feature of one sequence. Of several, the one with the lowest cost is used: the slowest feature of a
+        video may be a drift.
     phases : sequence of str
-        Which phases, in order; each follows its predecessor in the cycle neutral, onset, apex, offset, neutral, ...
+        Phases in order; each follows its predecessor in the cycle neutral, onset, apex, offset, neutral, ...
     direction : {"auto", "up", "down"}, default="auto"
-        Whether the apex lies above the neutral level or below it; "auto" takes what fits better, for features known
-        up to their sign.
+        Whether the apex lies above the neutral level or below it; "auto" takes the better fit, for features of
+        arbitrary sign.
     min_length : int, default=1
-        Fewest frames of a phase.
+        Minimal number of frames of a phase.
     smooth : int, default=3
-        Width of a median filter that takes out single frames such as blinks; 1 leaves the signal as it is.
+        Width of a median filter that removes single frames such as blinks; 1 is no filter.
     autocorrelation : "auto" or float within [0, 1), default="auto"
-        Correlation of the residual with that of the frame before, for "auto" estimated. At 0 levels decide, near 1
-        changes do.
+        Correlation of the residuals of successive frames; "auto" estimates it. At 0 the fit is to levels, near 1 to
+        changes.
 
     Returns
     -------
     Phases
-        For a constant signal, a single neutral phase.
+        The phases; of a constant signal a single neutral one.
 
     See Also
     --------
-    boundary_errors, frame_accuracy : Compare with the truth.
-    slowest_feature : Where the signal may come from.
+    boundary_errors, frame_accuracy : Comparison with true phases.
+    slowest_feature : A signal from a fitted model.
 
     Examples
     --------
@@ -109,12 +109,12 @@ def detect_phases(
 
 
 def boundary_errors(found: Phases, true: ArrayLike) -> np.ndarray:
-    """How many frames too late (or, if negative, too early) each boundary was found.
+    """Return the error of each boundary in frames, positive if it was found too late.
 
     Parameters
     ----------
     found : Phases
-        What `detect_phases` gave.
+        Result of `detect_phases`.
     true : array-like
         Phase of every frame (numbers or names), or the boundaries: first frame of every phase but the first.
 
@@ -144,12 +144,12 @@ def boundary_errors(found: Phases, true: ArrayLike) -> np.ndarray:
 
 
 def frame_accuracy(found: Phases, true: ArrayLike) -> float:
-    """Share of the frames whose phase was found.
+    """Return the share of frames with the correct phase.
 
     Parameters
     ----------
     found : Phases
-        What `detect_phases` gave.
+        Result of `detect_phases`.
     true : array-like
         Phase of every frame, as a name or as a position in ``found.names``; or the boundaries, as for
         `boundary_errors`.
@@ -168,7 +168,7 @@ def frame_accuracy(found: Phases, true: ArrayLike) -> float:
     """
     true = np.asarray(true)
     if len(true) != len(found.labels):
-        boundary_errors(found, true)  # refuses what cannot be paired
+        boundary_errors(found, true)  # raises if boundaries cannot be paired
         order = found.labels[[0, *found.boundaries]]
         true = np.repeat(order, np.diff([0, *true, len(found.labels)]))
     labels = np.array(found.names)[found.labels] if true.dtype.kind in "UO" else found.labels

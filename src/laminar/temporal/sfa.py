@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from numbers import Integral
 from typing import Self
 
@@ -19,11 +20,14 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from .._base.coding import no_text
 from .._engine.data.matrix import wrap
 from .._engine.data.svd import truncated_svd
+from .._engine.linalg.small import column_signs, safe_divide
 from .._utils.typing import Data
 from ..graphs import Chain
 
-_MOST_PCS = 256  # considered by n_pcs="auto"
-_SLACK = 1.1  # what slower than the best counts as equally slow: the fewest such components are taken
+Links = Sequence[np.ndarray]  # positions of successive frames: the earlier ones, the later ones
+
+_MAX_PCS = 256  # most principal components that n_pcs="auto" considers. A choice
+_SLACK = 1.1  # n_pcs="auto": factor of the lowest delta up to which the fewest components are taken. A choice
 
 
 class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -157,31 +161,31 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             )
         mean = X.mean(axis=0, dtype=np.float64).astype(X.dtype)
         frames = wrap(_centred(X, mean))
-        U, s, V = truncated_svd(frames, self._most(X.shape), check_random_state(self.random_state))
+        U, s, V = truncated_svd(frames, self._max_n_pcs(X.shape), check_random_state(self.random_state))
         rank = _rank(s)
         k = self._check_rank(rank)
         r = self._n_pcs(U[:, :rank] * s[:rank], frames.sqnorm, links, chain, k or 1)
         root = np.sqrt(len(X))
-        deltas, turn = _slowest(U[:, :r] * root, links, k or r)
-        patterns = (V[:, :r] * (s[:r] * (frames.scale / root)) @ turn).T
-        sign = np.sign(patterns[np.arange(len(patterns)), np.abs(patterns).argmax(1)])[:, None]
-        filters = (V[:, :r] * (root / s[:r] / frames.scale) @ turn).T
+        deltas, rotation = _slowest(U[:, :r] * root, links, k or r)
+        patterns = (V[:, :r] * (s[:r] * (frames.scale / root)) @ rotation).T
+        signs = column_signs(patterns.T)[:, None]
+        filters = (V[:, :r] * (root / s[:r] / frames.scale) @ rotation).T
 
         self.mean_, self.deltas_, self.n_pcs_ = mean, deltas, r
-        self.components_, self.patterns_ = ((sign * A).astype(X.dtype) for A in (filters, patterns))
-        shares = (turn.T * s[:r]) ** 2
+        self.components_, self.patterns_ = ((signs * A).astype(X.dtype) for A in (filters, patterns))
+        shares = (rotation.T * s[:r]) ** 2
         self.explained_variance_ratio_ = shares.sum(1) / frames.sqnorm
         self._n_features_out = len(deltas)
         return self
 
-    def _most(self, shape: tuple[int, int]) -> int:
-        """How many principal components to work out."""
+    def _max_n_pcs(self, shape: tuple[int, int]) -> int:
+        """Return the number of principal components to compute."""
         if self.n_pcs == "auto":
-            return min(*shape, max(_MOST_PCS, self.n_components or 1))
+            return min(*shape, max(_MAX_PCS, self.n_components or 1))
         return min(*shape, self.n_pcs) if isinstance(self.n_pcs, Integral) else min(shape)
 
     def _check_rank(self, rank: int) -> int | None:
-        """Return the number of features asked for, if there can be so many."""
+        """Return ``n_components``; raise a ValueError if it exceeds the rank."""
         if (self.n_components or 0) > rank:
             among = f"n_pcs={self.n_pcs} principal components" if rank == self.n_pcs else f"data of rank {rank}"
             raise ValueError(
@@ -189,8 +193,8 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             )
         return self.n_components and int(self.n_components)
 
-    def _n_pcs(self, S: np.ndarray, total: float, links, chain, k: int) -> int:
-        """The number of principal components behind the parameter, given their scores."""
+    def _n_pcs(self, S: np.ndarray, total: float, links: Links, chain: sp.csr_array, k: int) -> int:
+        """Resolve the parameter ``n_pcs``, given the scores S of all components computed."""
         if self.n_pcs == "auto":
             return _choose_n_pcs(S, links, chain, k)
         if self.n_pcs is None or isinstance(self.n_pcs, Integral):
@@ -242,7 +246,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
 
 def _centred(X: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """X without its mean, if anything else is left than rounding."""
+    """Subtract the mean; raise a ValueError if the difference is rounding error."""
     centred = X - mean
     limits = np.finfo(X.dtype)
     if np.abs(centred).max() <= max(8 * limits.eps * np.abs(mean).max(), 1e8 * limits.tiny):
@@ -254,43 +258,46 @@ def _centred(X: np.ndarray, mean: np.ndarray) -> np.ndarray:
 
 
 def _rank(s: np.ndarray) -> int:
-    """How many principal components vary at all."""
+    """Count the singular values above 1e-4 of the largest."""
     return int(np.count_nonzero(s**2 > 1e-8 * s[0] ** 2))
 
 
-def _slowest(W: np.ndarray, links, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Delta values and coordinates of the k slowest features, given white components W."""
+def _slowest(W: np.ndarray, links: Links, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the delta values of the k slowest features and their coordinates in the whitened components W."""
     steps = W[links[1]] - W[links[0]]
-    deltas, turn = eigh(steps.T @ steps / len(steps), subset_by_index=(0, k - 1))
-    return np.maximum(deltas, 0), turn
+    deltas, rotation = eigh(steps.T @ steps / len(steps), subset_by_index=(0, k - 1))
+    return np.maximum(deltas, 0), rotation
 
 
-def _choose_n_pcs(S: np.ndarray, links, chain: sp.csr_array, k: int) -> int:
-    """Fewest components whose k first features are, on held-out frames, about as slow as any. S: all their scores."""
+def _choose_n_pcs(S: np.ndarray, links: Links, chain: sp.csr_array, k: int) -> int:
+    """Choose the fewest components whose first k features are, on held-out frames, within ``_SLACK`` of the slowest.
+
+    S are the scores of all components.
+    """
     candidates = np.unique(np.geomspace(k, S.shape[1], 40).astype(int))
     steps, power = np.zeros((2, len(candidates), k))
     for train, test in _folds(chain):
-        seen = np.zeros(len(S), dtype=bool)
-        seen[train] = True
-        inside = seen[links[0]] & seen[links[1]]
+        in_train = np.zeros(len(S), dtype=bool)
+        in_train[train] = True
+        inside = in_train[links[0]] & in_train[links[1]]
         mean = S[train].mean(0)
         _, s, Vt = svd(S[train] - mean, full_matrices=False)
         rank = _rank(s)
         if not inside.any() or rank < k:
             continue
-        # The components of the training frames: the others must not help to choose them.
+        # The components of the training frames alone.
         W = (S - mean) @ (Vt[:rank].T * (np.sqrt(len(train)) / s[:rank]))
         for i, r in enumerate(np.minimum(candidates, rank)):
             features = W[:, :r] @ _slowest(W[:, :r], [ends[inside] for ends in links], k)[1]
             steps[i] += ((features[links[1][~inside]] - features[links[0][~inside]]) ** 2).sum(0)
             power[i] += (features[test] ** 2).sum(0)
-    deltas = np.divide(steps, power, out=np.full_like(steps, np.inf), where=power > 0).mean(1)
-    # Without a fold (too few frames to hold any out) all are infinite and the smallest number is taken.
+    deltas = safe_divide(steps, power, fill=np.inf).mean(1)
+    # Without a fold (too few frames) all are infinite and the smallest number is taken.
     return int(candidates[np.argmax(deltas <= _SLACK * deltas.min())])
 
 
-def _folds(chain: sp.csr_array):
-    """Ten parts to hold out: whole sequences if several have a step, otherwise blocks of time."""
+def _folds(chain: sp.csr_array) -> Iterable[tuple[np.ndarray, np.ndarray]]:
+    """Return ten folds: whole sequences if several have a step, otherwise blocks of time."""
     n_sequences, sequence = connected_components(chain, directed=False)
     if np.count_nonzero(np.bincount(sequence) > 1) > 1:
         return GroupKFold(min(10, n_sequences)).split(sequence, groups=sequence)

@@ -1,4 +1,4 @@
-"""How slowly features change from frame to frame, whatever their scale."""
+"""Slowness of features, invariant to their scale."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
+from .._engine.linalg.small import safe_divide
 from ..graphs import Chain
 
-_DEAD = 1e-6  # part of the largest variance below which a feature says nothing
 
+def slowness(
+    H: ArrayLike, groups: ArrayLike | None = None, components: ArrayLike | None = None, *, min_variance: float = 1e-6
+) -> np.ndarray:
+    """Compute the delta value of every feature: its mean squared change between successive frames, over its variance.
 
-def slowness(H: ArrayLike, groups: ArrayLike | None = None, components: ArrayLike | None = None) -> np.ndarray:
-    """Delta value of every feature: its mean squared change from a frame to the next, over its variance.
-
-    It does not depend on a feature's scale or offset; 2 is noise, 4 the fastest flicker, and 0 no change inside any
-    sequence. The sum of squared changes alone, which some authors minimise, finds the smallest feature rather than
-    the slowest.
+    It is invariant to the scale and offset of a feature: 2 for white noise, 4 for alternating values, 0 for a feature
+    that is constant in every sequence. The sum of squared changes alone, which some authors minimise, is lowest for the
+    smallest feature rather than the slowest.
 
     Parameters
     ----------
@@ -27,19 +28,20 @@ def slowness(H: ArrayLike, groups: ArrayLike | None = None, components: ArrayLik
     groups : array-like of shape (n_samples,), default=None
         The sequence of each frame; None means that all are one sequence.
     components : array-like of shape (n_components, n_features), default=None
-        What each feature stands for in a frame. Given, it makes the variances of features comparable where the model
-        leaves their scale open.
+        Components of the features, by whose norms the features are multiplied, so that variances are comparable where
+        the scale of features is arbitrary.
+    min_variance : float, default=1e-6
+        Features with less than this part of the largest variance count as constant.
 
     Returns
     -------
     deltas : ndarray of shape (n_components,)
-        Infinite for a dead feature, one whose variance is below a millionth of the largest: it then comes last in any
-        order and is never the slowest.
+        Infinite for a constant feature, so that it is never the slowest.
 
     See Also
     --------
-    slowest_feature : The slowest one and its signal.
-    laminar.graphs.Chain : The graph behind it.
+    slowest_feature : The slowest feature and its signal.
+    laminar.graphs.Chain : The graph of successive frames.
 
     Examples
     --------
@@ -55,38 +57,38 @@ def slowness(H: ArrayLike, groups: ArrayLike | None = None, components: ArrayLik
     n_steps = chain.degree.sum() / 2
     if not n_steps:
         raise ValueError(f"no sequence has two frames among the {len(H)} samples: slowness needs steps in time.")
-    H = H / (np.abs(H).max() or 1)  # squares stay in range
+    H = H / (np.abs(H).max() or 1)  # so that squares do not overflow
     variance = H.var(axis=0)
-    variance[variance <= 1e-24 * (H**2).mean(axis=0)] = 0  # a constant leaves rounding
-    alive = (variance > 0) & (variance >= _DEAD * variance.max())
-    return np.divide(chain.quad_columns(H) / n_steps, variance, out=np.full(len(variance), np.inf), where=alive)
+    variance[variance <= 1e-24 * (H**2).mean(axis=0)] = 0  # rounding error of a constant
+    variance[variance < min_variance * variance.max()] = 0
+    return safe_divide(chain.quad_columns(H) / n_steps, variance, fill=np.inf)
 
 
 def slowest_feature(
     model_or_H: Any, X: ArrayLike | None = None, groups: ArrayLike | None = None
 ) -> tuple[int, np.ndarray]:
-    """Find the slowest feature of a model, or of features given as they are.
+    """Find the slowest feature of a model, or of given features.
 
     Parameters
     ----------
     model_or_H : fitted transformer, or array-like of shape (n_samples, n_components)
         A model of Laminar, `SlowFeatureAnalysis`, scikit-learn's PCA, a pipeline, or features.
     X : array-like of shape (n_samples, n_features), default=None
-        Frames in order of time, for the model to transform. None means the training frames, whose codes the
-        factorisations of Laminar keep; other models need X.
+        Frames in order of time, which the model transforms. None means the training frames, whose codes the
+        factorisations of Laminar store; other models need X.
     groups : array-like of shape (n_samples,), default=None
         The sequence of each frame; None means that all are one sequence.
 
     Returns
     -------
     index : int
-        Which feature.
+        Position of the feature.
     signal : ndarray of shape (n_samples,)
-        Its value in every frame, in the units of X where the model can map features back to X.
+        Its value in every frame; in the units of X if the model has an ``inverse_transform``.
 
     See Also
     --------
-    slowness : How slow each feature is.
+    slowness : Delta values of all features.
 
     Examples
     --------
@@ -112,7 +114,7 @@ def slowest_feature(
 
 
 def _scaled(H: ArrayLike, components: ArrayLike | None) -> np.ndarray:
-    """Features, checked, and scaled by the length of what they stand for."""
+    """Validate features and multiply them by the norms of their components."""
     H = check_array(H, dtype=np.float64, input_name="H")
     if components is None:
         return H
@@ -122,8 +124,8 @@ def _scaled(H: ArrayLike, components: ArrayLike | None) -> np.ndarray:
     return H * np.linalg.norm(Z, axis=1)
 
 
-def _features(model, X: ArrayLike | None) -> np.ndarray:
-    """Features of X, or of the training frames where the model kept them."""
+def _features(model: Any, X: ArrayLike | None) -> np.ndarray:
+    """Return the features of X, or of the training frames if the model stores them."""
     if X is not None:
         return np.asarray(model.transform(X))
     if not hasattr(model, "layers_"):
@@ -133,8 +135,8 @@ def _features(model, X: ArrayLike | None) -> np.ndarray:
     return model.layers_[-1].representation
 
 
-def _patterns(model, k: int) -> np.ndarray | None:
-    """What a unit of each feature adds to a frame; ``components_`` may be filters, which say nothing of it."""
+def _patterns(model: Any, k: int) -> np.ndarray | None:
+    """Return the change of a frame per unit of each feature; ``components_`` may be filters instead."""
     if not hasattr(model, "inverse_transform"):
         return None
     frames = np.asarray(model.inverse_transform(np.vstack([np.zeros(k), np.eye(k)])))

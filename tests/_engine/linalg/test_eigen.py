@@ -1,3 +1,5 @@
+"""Leading eigenvectors: optimality, multiple eigenvalues, and nothing formed."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -36,7 +38,7 @@ def check(A, values, vectors):
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array, lambda A: Operator(len(A), lambda x: A @ x)])
-@pytest.mark.parametrize(("n", "k"), [(2, 1), (2, 2), (40, 3), (40, 40), (301, 1), (350, 7), (310, 200)])
+@pytest.mark.parametrize(("n", "k"), [(2, 1), (2, 2), (40, 3), (40, 40), (301, 1), (350, 7), (310, 90)])
 def test_they_are_eigenvectors(n, k, form):
     A = form(random_symmetric(n))
     check(A, *leading(A, k))

@@ -1,9 +1,15 @@
+"""Compiled kernels against plain numpy, and independent of where their machine code comes from."""
+
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from laminar._engine.linalg import kernels
+from laminar._engine.linalg import elementwise, kernels
 from reference import kernels as plain
 
 FLOOR = 1e-12
@@ -44,14 +50,14 @@ def test_hals(n, k, dtype):
     assert (H >= 0).all()
 
 
-@pytest.mark.parametrize("shrink", [1e-1, 1e-2, 1e-4])
-def test_hals_stops_tile_by_tile(shrink):
+@pytest.mark.parametrize("inner_tol", [1e-1, 1e-2, 1e-4])
+def test_hals_stops_tile_by_tile(inner_tol):
     H, B, G, _, _ = quadratic(288, 5)
     B[96:192] *= 1e-3  # a tile with a scale of its own, and as many sweeps
-    expected = plain.hals(H, B, G, 50, shrink, 96)
+    expected = plain.hals(H, B, G, 50, inner_tol, 96)
     far = plain.hals(H, B, G, 50, 0, 96)
     assert np.abs(expected - far).max() > 1e-9 * np.abs(far).max()
-    kernels.hals(H, B, G, 50, shrink)
+    kernels.hals(H, B, G, 50, inner_tol)
     close(H, expected)
 
 
@@ -208,3 +214,45 @@ def test_tied_hals(k, dtype):
     assert (F[4] == 0).all()
     if k > 1:
         assert_array_equal(np.delete(F, 4, 0)[:, k // 2], np.delete(before, 4, 0)[:, k // 2])
+
+
+# ---- machine code -------------------------------------------------------------------------------------------------
+
+DISPATCHERS = {
+    f"{module.__name__.split('.')[-1]}.{name}": value
+    for module in (kernels, elementwise)
+    for name, value in vars(module).items()
+    if hasattr(value, "py_func")
+}
+
+
+@pytest.mark.parametrize("name", DISPATCHERS)
+def test_compiled_functions_inline_their_calls(name):
+    """A call that is not inlined runs one copy of a function when just compiled, and another from the cache."""
+    function = DISPATCHERS[name].py_func
+    called = [function.__globals__.get(word) for word in function.__code__.co_names]
+    for other in called:
+        assert not hasattr(other, "py_func") or other.targetoptions["inline"] == "always", other
+
+
+HALS = """
+import sys, hashlib
+import numpy as np
+from laminar._engine.linalg import kernels
+rng = np.random.default_rng(0)
+M, X, H = rng.normal(size=(30, 5)), rng.normal(size=(90, 30)), rng.random((90, 5))
+kernels.hals(H, X @ M, M.T @ M, 20, 0.0)
+print(sum(kernels.hals.stats.cache_hits.values()), hashlib.sha256(H.tobytes()).hexdigest())
+"""
+
+
+@pytest.mark.slow
+def test_cached_code_rounds_like_compiled_code(tmp_path):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    runs = [
+        subprocess.run([sys.executable, "-c", HALS], env=environment, capture_output=True, text=True, check=True)
+        for _ in range(2)
+    ]
+    (compiled, first), (cached, second) = (run.stdout.split() for run in runs)
+    assert int(compiled) == 0 < int(cached)
+    assert first == second

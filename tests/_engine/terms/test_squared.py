@@ -173,7 +173,7 @@ def test_nan_is_not_hidden(case):
 
 
 def test_float32_majoriser_stays_float32(case):
-    X, F, M = (A.astype(np.float32) for A in case)
+    X, _F, M = (A.astype(np.float32) for A in case)
     term = SquaredFit.of(wrap(X), M)
     assert term.G.dtype == term.B(ALL).dtype == np.float32
     assert_array_equal(term.cached().B(ALL), term.B(ALL))

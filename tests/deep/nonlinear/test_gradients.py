@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from laminar.deep.nonlinear import ACTIVATIONS, ScaleFreePenalty, Stack, gradients, loss_and_gradients
-from laminar.deep.nonlinear.gradients import Reduced, as_data, as_penalties
+from laminar.deep.nonlinear import ACTIVATIONS, ScaleFreePenalty, Stack, loss_and_gradients
+from laminar.deep.nonlinear.gradients import ReducedObjective, as_data, as_penalties
 from laminar.graphs import Chain, Labels
 
 N, P = 30, 7
@@ -129,7 +129,7 @@ def test_batches_add_up():
 @every_depth
 def test_reduced_gradient(activation, layers):
     X, stack, H = problem(layers, activation)
-    reduced = Reduced(as_data(X), activation, as_penalties(penalties(layers), stack))
+    reduced = ReducedObjective(as_data(X), activation, as_penalties(penalties(layers), stack))
     _, by_codes, by_weights = reduced(H, stack.weights[1:])
     check_gradient(lambda F: reduced(F, stack.weights[1:])[0], H, by_codes)
     for i, gradient in enumerate(by_weights):
@@ -140,15 +140,14 @@ def test_reduced_gradient(activation, layers):
         check_gradient(value, stack.weights[i + 1], gradient)
 
 
-def test_reduced_value_is_the_least_over_first_weights(monkeypatch):
-    monkeypatch.setattr(gradients, "RIDGE", 1e-14)
+def test_reduced_value_is_the_least_over_first_weights():
     X, stack, H = problem((5, 3), "stanh")
     data = as_data(X)
-    reduced = Reduced(data, "stanh", [None, None])
+    reduced = ReducedObjective(data, "stanh", [None, None], ridge=1e-14)
     H1 = stack.forward(H)[0]
     best = np.linalg.lstsq(H1, X, rcond=None)[0]
     assert reduced(H, stack.weights[1:])[0] * data.scale**2 == pytest.approx(0.5 * ((X - H1 @ best) ** 2).sum())
-    np.testing.assert_allclose(reduced.first(H1) * data.scale, best, atol=1e-8)
+    np.testing.assert_allclose(reduced.first_weights(H1) * data.scale, best, atol=1e-8)
 
 
 def test_scale_free_penalty_is_free_of_scale():

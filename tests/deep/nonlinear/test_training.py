@@ -14,7 +14,7 @@ from laminar.deep.nonlinear import (
     pretrain,
     stream_step,
 )
-from laminar.deep.nonlinear.gradients import Reduced, as_data
+from laminar.deep.nonlinear.gradients import ReducedObjective, as_data
 from laminar.graphs import Chain
 
 N, P, LAYERS = 80, 12, (6, 3)
@@ -99,7 +99,7 @@ def test_little_is_left_to_gain_at_the_end(activation):
 
     def steepest(stack, H):
         """Largest slope along an entry times its size: free of all scales."""
-        _, by_codes, by_weights = Reduced(as_data(few), activation, [None, None])(H, stack.weights[1:])
+        _, by_codes, by_weights = ReducedObjective(as_data(few), activation, [None, None])(H, stack.weights[1:])
         slopes = np.minimum(H, by_codes * H.max()) * by_codes, by_weights[0] * stack.weights[1]
         return max(np.abs(F).max() for F in slopes)
 

@@ -15,7 +15,8 @@ import scipy.sparse as sp
 from scipy.linalg import eigh
 
 from ..._utils import threads
-from .matrix import _CACHED, Matrix, Rows, _share, dense, wrap
+from ..linalg.small import column_signs
+from .matrix import CACHED, Matrix, Rows, dense, wrap
 
 _SIDE = 1500  # samples up to which a view with more features than samples is replaced by one with as many
 
@@ -39,7 +40,7 @@ class Derived(Matrix):
         return self._cut(max(256, 32768 // k))
 
     def _cached(self) -> list[slice]:
-        return self._cut(max(64, _CACHED // max(1, self.shape[1])))
+        return self._cut(max(64, CACHED // max(1, self.shape[1])))
 
     def gram(self) -> np.ndarray:
         """``X^T X``, summed in double precision; for data with few columns."""
@@ -48,7 +49,7 @@ class Derived(Matrix):
             parts = (self.rows(b).astype(np.float64) for b in blocks)
             return sum(part.T @ part for part in parts)
 
-        return sum(threads.each(share, _share(self._cached())))
+        return sum(threads.each(share, threads.shares(self._cached())))
 
     def distance(self, F: np.ndarray, M: np.ndarray) -> float:
         """``||X - F M^T||^2`` by its residual, for fits so close that Grams cancel."""
@@ -249,4 +250,4 @@ def coordinates(K: np.ndarray) -> np.ndarray:
     if not keep.any():
         return np.zeros((len(K), 1))
     E = (Q[:, keep] * np.sqrt(w[keep]))[:, ::-1]
-    return E * np.sign(E[np.abs(E).argmax(axis=0), np.arange(E.shape[1])])
+    return E * column_signs(E)

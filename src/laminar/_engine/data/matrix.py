@@ -27,7 +27,7 @@ from ..linalg import kernels
 Rows = Callable[[slice], np.ndarray]
 
 _FLOOR = 1e-12  # of a model's value under a logarithm or in a denominator, in unit scale
-_CACHED = 1 << 17  # entries of a block that stays in the second-level cache
+CACHED = 1 << 17  # entries of a block that stays in the second-level cache
 
 
 def wrap(X) -> Matrix:
@@ -52,7 +52,7 @@ def dense(X) -> np.ndarray:
 
 def _largest(X: np.ndarray) -> float:
     """Largest magnitude in X."""
-    rows = threads.blocks(len(X), max(1, _CACHED // max(1, X[:1].size)))
+    rows = threads.blocks(len(X), max(1, CACHED // max(1, X[:1].size)))
     return max(threads.each(lambda b: max(float(X[b].max()), -float(X[b].min())), rows), default=0.0)
 
 
@@ -120,7 +120,7 @@ class Matrix:
 
     def _base_blocks(self) -> list[slice]:
         n, p = self.base_shape
-        return threads.blocks(n, max(1, _CACHED // max(1, p)))
+        return threads.blocks(n, max(1, CACHED // max(1, p)))
 
     def divergence(self, F: np.ndarray, M: np.ndarray) -> float:
         """Kullback-Leibler divergence of X from ``F @ M.T``."""
@@ -197,7 +197,7 @@ class Dense(Matrix):
             out = self._matmul(part, R)
             return out if rest == 1 else np.multiply(out, rest, out=out)
 
-        if self.flipped and self.shape[0] < 64 * threads.n_threads() and len(R) > 4096:
+        if self.flipped and self.shape[0] < 128 and len(R) > 4096:
             # Few rows, and long: the threads share their length.
             stored = threads.blocks(len(R), 8192)
             return (sum(threads.each(lambda b: self._matmul(self.base[b].T, R[b]), stored)) * rest).__getitem__
@@ -209,7 +209,7 @@ class Dense(Matrix):
             return part @ R
         # Tiles do not depend on the threads, and go as far along a stored row as they may.
         along = max(1, min(512, self.base_shape[1]))
-        down, right = (along, _CACHED // along) if self.flipped else (_CACHED // along, along)
+        down, right = (along, CACHED // along) if self.flipped else (CACHED // along, along)
         out = np.zeros((len(part), R.shape[1]), self.dtype)
         for j in range(0, len(R), right):
             for i in range(0, len(part), down):
@@ -226,7 +226,7 @@ class Dense(Matrix):
             parts = (part.astype(np.float64, copy=False) for part in parts)
             return sum(part.T @ part for part in parts)
 
-        return sum(threads.each(share, _share(threads.blocks(self.shape[0], 1024))))
+        return sum(threads.each(share, threads.shares(threads.blocks(self.shape[0], 1024))))
 
     def ratio_times(self, M: np.ndarray) -> Callable[[slice, np.ndarray], np.ndarray]:
         """``(X / (F M^T)) @ M`` on rows b, where F is f."""
@@ -234,14 +234,14 @@ class Dense(Matrix):
         c = self.dtype.type(self.scale)
 
         def by_columns(b: slice, f: np.ndarray) -> np.ndarray:
-            out, step = np.zeros_like(f), max(64, min(1024, _CACHED // len(f)))
+            out, step = np.zeros_like(f), max(64, min(1024, CACHED // len(f)))
             for i in range(0, len(M), step):
                 part = slice(i, i + step)
                 out += self._ratio(self.base[part, b], (M[part] * c) @ f.T).T @ M[part]
             return out
 
         def by_rows(b: slice, f: np.ndarray) -> np.ndarray:
-            out, step = np.empty_like(f), max(64, _CACHED // len(M))
+            out, step = np.empty_like(f), max(64, CACHED // len(M))
             for i in range(0, len(f), step):
                 part = slice(i, i + step)
                 np.matmul(self._ratio(self.base[b][part], (f[part] * c) @ M.T), M, out=out[part])
@@ -343,12 +343,6 @@ class Sparse(Matrix):
             lambda b: kernels.kl_value(*self._parts, A[b], B, b.start, *last), threads.blocks(len(A), 1024)
         )
         return sum(parts)
-
-
-def _share(items: list) -> list[list]:
-    """Deal items to the threads, neighbours together."""
-    size = -(-len(items) // threads.n_threads())
-    return [items[i : i + size] for i in range(0, len(items), size)]
 
 
 def collect(rows: Rows, blocks: list[slice], shape: tuple[int, int], dtype) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import cholesky, eigh, get_lapack_funcs, qr, svd
 
 from ..._utils import threads
+from ..linalg.small import column_signs
 from .matrix import Dense, Matrix, collect
 
 _GRAM_LIMIT = 1500  # side of a Gram matrix that is decomposed outright
@@ -27,8 +28,8 @@ def truncated_svd(
             V, s, U = _tall(data.T, k, random_state)
         else:
             U, s, V = _tall(data, k, random_state)
-    sign = _signs(U)
-    return U * sign, s, V * sign
+    signs = column_signs(U)
+    return U * signs, s, V * signs
 
 
 def rough_svd(data: Matrix, k: int, random_state: np.random.RandomState) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -48,8 +49,8 @@ def rough_svd(data: Matrix, k: int, random_state: np.random.RandomState) -> tupl
         s, R = np.sqrt(np.maximum(w[::-1][:k], 0)), R[:, ::-1][:, :k]
         V = np.divide(_times(right, R), s, out=np.zeros((p, k), data.dtype), where=s > 0)
         U = _times(left, _times(repair, R))
-    sign = _signs(U)
-    return U * sign, s, V * sign
+    signs = column_signs(U)
+    return U * signs, s, V * signs
 
 
 def _nearly_orthogonal(F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -90,13 +91,6 @@ def _times(F: np.ndarray, M: np.ndarray) -> np.ndarray:
 
 def _rows(F: np.ndarray) -> list[slice]:
     return threads.blocks(len(F), 1024)
-
-
-def _signs(U: np.ndarray) -> np.ndarray:
-    """What makes the largest entry of each column positive."""
-    sign = np.sign(U[np.abs(U).argmax(0), np.arange(U.shape[1])])
-    sign[sign == 0] = 1
-    return sign
 
 
 def _tall(data: Matrix, k: int, random_state) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,1 +1,1 @@
-"""Arrays in, arrays out; nothing here knows X, labels or models."""
+"""Linear algebra on arrays: no X, labels or models."""

@@ -1,4 +1,4 @@
-"""Leading eigenvectors of symmetric operators: all copies of them, and the same ones every time."""
+"""Leading eigenvectors of symmetric operators, multiple eigenvalues included, with reproducible signs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from ..._utils import threads
+from .small import column_signs
 
-_SMALL = 300  # side of a matrix that is decomposed outright
-_LARGE = 5000  # side up to which that is the last resort
+# Both in rows of A; a matter of time alone. No measurement on record.
+_MAX_DIRECT = 300  # A of up to so many is decomposed by LAPACK
+_MAX_FALLBACK = 5000  # and of up to so many where ARPACK does not converge: 200 MB in float64
 _HAS_RNG = "rng" in inspect.signature(eigsh).parameters  # since scipy 1.17; before, ARPACK seeded itself
 
 
 class Operator:
-    """A symmetric matrix known by its products with a vector or with columns; scipy's own costs more than the product.
+    """Symmetric matrix (n, n) given by its products with vectors (n,) or matrices (n, m).
+
+    Like `scipy.sparse.linalg.LinearOperator`, whose checks would cost more than a product here.
 
     Examples
     --------
@@ -32,7 +36,6 @@ class Operator:
         self.shape, self.product = (n, n), product
 
     def __matmul__(self, x: np.ndarray) -> np.ndarray:
-        """Multiply."""
         return self.product(x)
 
 
@@ -40,7 +43,7 @@ Symmetric: TypeAlias = np.ndarray | sp.sparray | Operator
 
 
 def plus_low_rank(A: Symmetric, B: np.ndarray, weights: np.ndarray | float) -> Operator:
-    """``A + B diag(weights) B^T``, never formed.
+    """Return ``A + B diag(weights) B^T`` as an operator; the matrix is not formed.
 
     Examples
     --------
@@ -58,20 +61,20 @@ def leading_eigenvectors(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the k largest eigenvalues of a symmetric A, in decreasing order, and their eigenvectors as columns.
 
-    Lanczos methods may see one copy of an eigenvalue that has several, and a graph in pieces has its largest one once a
-    piece. So what was found is taken out of A, and what is left is searched until it holds nothing larger. That search
-    is spared where what was found is already better than something known.
+    Lanczos methods may find one copy only of a multiple eigenvalue, and the largest eigenvalue of a graph has one copy
+    for each connected component. So A is deflated by the eigenvectors found, and the search is repeated until no larger
+    eigenvalue is left; it is not where the trace already exceeds that of ``known``.
 
     Parameters
     ----------
     A : ndarray, sparse array or Operator of shape (n, n)
         Symmetric, of norm about 1.
     k : int
-        How many, at most n.
+        Number of eigenvectors, at most n.
     random_state : RandomState
-        Gives the starting vectors.
+        Generator of the starting vectors.
     known : ndarray of shape (n, k) or None
-        Orthonormal columns from before, to be bettered.
+        Orthonormal columns of an earlier solution V; a new one with ``Tr(V^T A V)`` at least as large is taken.
 
     Returns
     -------
@@ -87,13 +90,13 @@ def leading_eigenvectors(
     (array([1., 1.]), (4, 2))
     """
     n = A.shape[0]
-    if n <= max(_SMALL, 4 * k):
+    if n <= max(_MAX_DIRECT, 4 * k):
         return _direct(A, k)
     with threads.own_threads():  # BLAS threads are no help in products with a vector
         try:
-            return _lanczos_all(A, k, random_state, known)
-        except ArpackNoConvergence:  # a flat spectrum
-            if n > _LARGE:
+            return _deflated_lanczos(A, k, random_state, known)
+        except ArpackNoConvergence:  # eigenvalues too close to each other
+            if n > _MAX_FALLBACK:
                 raise
     return _direct(A, k)
 
@@ -101,35 +104,39 @@ def leading_eigenvectors(
 def _direct(A: Symmetric, k: int) -> tuple[np.ndarray, np.ndarray]:
     n = A.shape[0]
     values, vectors = eigh(A @ np.eye(n), subset_by_index=(n - k, n - 1), check_finite=False)
-    return values[::-1], _signed(vectors[:, ::-1])
+    return values[::-1], _with_signs(vectors[:, ::-1])
 
 
-def _lanczos_all(A: Symmetric, k: int, random_state, known) -> tuple[np.ndarray, np.ndarray]:
+def _deflated_lanczos(
+    A: Symmetric, k: int, random_state: np.random.RandomState, known: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
     values, vectors = _lanczos(A, k, random_state)
     if known is not None and values.sum() >= np.vdot(known, A @ known):
-        return values, _signed(vectors)
-    floor, asked = -np.abs(values).max() - 1, 1
+        return values, _with_signs(vectors)
+    below, n_more = -np.abs(values).max() - 1, 1  # deflation moves the eigenvalues found below all others
     while True:
-        more, found = _lanczos(plus_low_rank(A, vectors, floor - values), asked, random_state)
+        more, found = _lanczos(plus_low_rank(A, vectors, below - values), n_more, random_state)
         if more[0] <= values[-1] + 1e-6:
-            return values, _signed(vectors)
+            return values, _with_signs(vectors)
         values, vectors = np.concatenate([values, more]), np.hstack([vectors, found])
         best = np.argsort(-values, kind="stable")[:k]
-        values, vectors = values[best], np.linalg.qr(vectors[:, best])[0]  # later ones lean on earlier by rounding
-        asked = min(2 * asked, k)
+        values, vectors = (
+            values[best],
+            np.linalg.qr(vectors[:, best])[0],
+        )  # rounding makes later ones not quite orthogonal
+        n_more = min(2 * n_more, k)
 
 
-def _lanczos(A: Symmetric, k: int, random_state) -> tuple[np.ndarray, np.ndarray]:
+def _lanczos(A: Symmetric, k: int, random_state: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
     n = A.shape[0]
-    # ARPACK's tolerance is relative to each eigenvalue: moved by 1, those near zero are not asked for more digits.
-    moved = LinearOperator((n, n), matvec=lambda x: A @ x + x, dtype=np.float64)
+    # ARPACK's tolerance is relative to each eigenvalue: shifted by 1, those near zero need no more digits than others.
+    shifted = LinearOperator((n, n), matvec=lambda x: A @ x + x, dtype=np.float64)
     seed = {"rng": random_state.randint(2**31 - 1)} if _HAS_RNG else {}
-    rounds = None if n > _LARGE else max(10, n // max(k, 20))  # beyond n products it is faster done directly
+    rounds = None if n > _MAX_FALLBACK else max(10, n // max(k, 20))  # beyond n products LAPACK is faster
     start = random_state.standard_normal(n)
-    values, vectors = eigsh(moved, k, which="LA", v0=start, maxiter=rounds, tol=1e-7, **seed)
+    values, vectors = eigsh(shifted, k, which="LA", v0=start, maxiter=rounds, tol=1e-7, **seed)
     return values[::-1] - 1, vectors[:, ::-1]
 
 
-def _signed(vectors: np.ndarray) -> np.ndarray:
-    """Make the largest entry of every vector positive."""
-    return vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])])
+def _with_signs(vectors: np.ndarray) -> np.ndarray:
+    return vectors * column_signs(vectors)

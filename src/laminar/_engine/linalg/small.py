@@ -1,4 +1,4 @@
-"""Small dense problems: whitening, lengths, square roots and inverses of Gram matrices."""
+"""Small dense problems: safe division, signs, norms of rows, whitening, roots and inverses of Gram matrices."""
 
 from __future__ import annotations
 
@@ -8,11 +8,41 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, lapack
 
 
+def safe_divide(a: np.ndarray | float, b: np.ndarray, *, floor: float = 0.0, fill: float = 0.0) -> np.ndarray:
+    """Return ``a / b`` where ``b > floor``, and ``fill`` elsewhere, in the precision of a, or of b for a number a.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> safe_divide(1, np.array([4.0, 0.0])), safe_divide(np.eye(2), np.array([2.0, -1.0]), fill=np.inf)
+    (array([0.25, 0.  ]), array([[0.5, inf],
+           [0. , inf]]))
+    """
+    dtype = a.dtype if isinstance(a, np.ndarray) else b.dtype
+    out = np.full(np.broadcast_shapes(np.shape(a), b.shape), fill, dtype)
+    return np.divide(a, b, out=out, where=b > floor)
+
+
+def column_signs(F: np.ndarray) -> np.ndarray:
+    """Return the signs (k,), 1 or -1, that make the entry of largest magnitude of each column of F (n, k) positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> column_signs(np.array([[1.0, 2.0, 0.0], [-3.0, 1.0, 0.0]]))
+    array([-1.,  1.,  1.])
+    """
+    signs = np.sign(F[np.abs(F).argmax(axis=0), np.arange(F.shape[1])])
+    signs[signs == 0] = 1
+    return signs
+
+
 def whitener(H: np.ndarray) -> np.ndarray:
     """Return W (k, rank) such that the columns of ``H @ W`` are orthonormal.
 
     For any invertible S the whitened codes of ``H`` and ``H @ S`` differ only by a rotation: distances and angles
-    between samples are those of the *span* of H, whatever basis a solver landed on.
+    between samples depend on the *span* of H alone, not on its basis. Eigenvalues of ``H^T H`` below 1e-12 of the
+    largest count as zero.
 
     Examples
     --------
@@ -23,7 +53,7 @@ def whitener(H: np.ndarray) -> np.ndarray:
     True
     """
     largest = np.abs(H).max(initial=0.0)
-    if largest < 1e-300:  # zero, or without an inverse: spans nothing
+    if largest < 1e-300:  # zero, or its inverse overflows: rank 0
         return np.zeros((H.shape[1], 0))
     # A power of two keeps the Gram in range; it cancels in the result.
     scale = np.ldexp(1.0, int(np.frexp(largest)[1]))
@@ -43,12 +73,11 @@ def unit_rows(E: np.ndarray) -> np.ndarray:
     array([[0.6, 0.8],
            [0. , 0. ]])
     """
-    norms = np.linalg.norm(E, axis=1, keepdims=True)
-    return np.divide(E, norms, out=np.zeros_like(E), where=norms > 0)
+    return safe_divide(E, np.linalg.norm(E, axis=1, keepdims=True))
 
 
 def isometry(Z: np.ndarray) -> np.ndarray:
-    """Return ``(Z Z^T)^(1/2)``: codes times it are as far from each other as what they stand for.
+    """Return ``R = (Z Z^T)^(1/2)``, for which ``||(h - g) R|| = ||(h - g) Z||``: codes times R keep distances in X.
 
     Examples
     --------
@@ -80,9 +109,3 @@ def gram_solver(G: np.ndarray) -> tuple[Callable[[np.ndarray], np.ndarray], bool
     keep = w > max(1e-10, rounding) * max(w[-1], 0.0)
     inverse = (V[:, keep] / w[keep]) @ V[:, keep].T * scale * scale[:, None]
     return lambda B: inverse @ B, True
-
-
-def safe_divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """``a / b``, zero where b is not above zero; b may be broadcast to the shape of a."""
-    a = np.asarray(a)
-    return np.divide(a, b, out=np.zeros_like(a, dtype=np.result_type(a, b)), where=np.asarray(b) > 0)

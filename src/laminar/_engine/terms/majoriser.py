@@ -63,21 +63,29 @@ class Majoriser:
 
     def gradient(self, b: Block, f: np.ndarray, G: np.ndarray | None) -> np.ndarray:
         """Gradient of the term at F0, on rows b, where F0 is f."""
+        return self._smooth_gradient(b, f, G) if self.ratio is None else self._smooth_gradient(b, f, G) - self.ratio(b)
+
+    def derivatives(
+        self, b: Block, f: np.ndarray, G: np.ndarray | None, typical: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Gradient, and second derivatives by single entries; ``typical`` stands in for entries of f near zero."""
+        gradient = self._smooth_gradient(b, f, G)
+        curvature = np.zeros(f.shape) if G is None else np.broadcast_to(np.diag(G), f.shape).astype(np.float64)
+        if self.row_curvature is not None:
+            curvature += self.row_curvature[b, None] * self.column_weights
+        if self.ratio is None:
+            return gradient, curvature
+        ratio = self.ratio(b)
+        return gradient - ratio, curvature + ratio / np.maximum(np.maximum(f, typical), np.finfo(f.dtype).tiny)
+
+    def _smooth_gradient(self, b: Block, f: np.ndarray, G: np.ndarray | None) -> np.ndarray:
+        """Gradient without the logarithmic part."""
         gradient = np.zeros_like(f) if G is None else f @ G
         if self.B is not None:
             gradient -= self.B(b)
         if self.row_curvature is not None:
             gradient += self.row_curvature[b, None] * self.column_weights * f
-        return gradient if self.ratio is None else gradient - self.ratio(b)
-
-    def curvature(self, b: Block, f: np.ndarray, G: np.ndarray | None, typical: np.ndarray) -> np.ndarray:
-        """Second derivatives at F0 by single entries; ``typical`` stands in for entries of f near zero."""
-        curvature = np.zeros(f.shape) if G is None else np.broadcast_to(np.diag(G), f.shape).astype(np.float64)
-        if self.row_curvature is not None:
-            curvature += self.row_curvature[b, None] * self.column_weights
-        if self.ratio is None:
-            return curvature
-        return curvature + self.ratio(b) / np.maximum(np.maximum(f, typical), np.finfo(f.dtype).tiny)
+        return gradient
 
 
 class Term(Protocol):

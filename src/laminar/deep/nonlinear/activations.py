@@ -1,4 +1,4 @@
-"""What stands between two layers: a function of every entry, its slope and its inverse."""
+"""Activations between two layers: entrywise functions with derivative and inverse."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from scipy.special import expit, logit
 
 Entrywise = Callable[[np.ndarray], np.ndarray]
 
-_HEIGHT, _PACE = 1.7159, 2 / 3  # of the scaled tanh: its slope at 0 is near 1, and it maps -1 and 1 to themselves
-_MARGIN = 1e-3  # how close to the edge of its open range an inverse is taken
+# Scaled tanh a tanh(b x), with f(1) = 1 and f(-1) = -1: LeCun, Bottou, Orr and Mueller, Efficient BackProp, 1998.
+_A, _B = 1.7159, 2 / 3
+_MARGIN = 1e-3  # distance from the bounds of an open range to which values are clipped before they are inverted
 
 
 @dataclass(frozen=True)
 class Activation:
-    """An entrywise function between two layers.
+    """Entrywise function between two layers, with its derivative and its inverse.
 
     Attributes
     ----------
     value, slope : callable
         The function and its derivative.
     inverse : callable
-        What is mapped to a given value, which is first brought inside the range; the positive one of two.
+        The inverse, of values clipped to the range; the positive one of two.
 
     Examples
     --------
@@ -41,7 +42,7 @@ class Activation:
 
 
 def _stanh_inverse(Y: np.ndarray) -> np.ndarray:
-    return np.arctanh(np.clip(Y / _HEIGHT, _MARGIN - 1, 1 - _MARGIN)) / _PACE
+    return np.arctanh(np.clip(Y / _A, _MARGIN - 1, 1 - _MARGIN)) / _B
 
 
 def _softplus_inverse(Y: np.ndarray) -> np.ndarray:
@@ -52,8 +53,8 @@ def _softplus_inverse(Y: np.ndarray) -> np.ndarray:
 ACTIVATIONS: dict[str, Activation] = {
     "identity": Activation(lambda A: A, np.ones_like, lambda Y: Y),
     "stanh": Activation(
-        lambda A: _HEIGHT * np.tanh(_PACE * A),
-        lambda A: _HEIGHT * _PACE * (1 - np.tanh(_PACE * A) ** 2),
+        lambda A: _A * np.tanh(_B * A),
+        lambda A: _A * _B * (1 - np.tanh(_B * A) ** 2),
         _stanh_inverse,
     ),
     "square": Activation(np.square, lambda A: 2 * A, lambda Y: np.sqrt(np.maximum(Y, 0))),
@@ -64,7 +65,7 @@ ACTIVATIONS: dict[str, Activation] = {
 
 
 def activation_named(name: str) -> Activation:
-    """The activation of this name."""
+    """Return the activation of a name, or raise a ValueError with all names."""
     if name not in ACTIVATIONS:
         raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}; got {name!r}.")
     return ACTIVATIONS[name]

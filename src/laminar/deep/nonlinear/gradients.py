@@ -1,7 +1,7 @@
-"""The objective of a stack and its exact gradient, in few passes over X.
+"""Objective of a stack and its exact gradient, in few passes over X.
 
-The penalties are added to a layer's gradient *before* it is handed to the next: the total derivative, not the one the
-paper prints (methods.md 5.5). Everything below speaks of X in unit scale (see `data`).
+The gradient of a penalty is added to that of its layer *before* it is propagated to the next: the total derivative, not
+the one the paper prints (docs/methods.md 5.5). X is in unit scale throughout (see `_engine.data.matrix`).
 """
 
 from __future__ import annotations
@@ -14,23 +14,25 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import issparse
 
 from ..._engine.data.matrix import Matrix, Rows, dense, wrap
+from ..._engine.linalg.small import safe_divide
 from ..._utils import threads
+from ..._utils.typing import Data
 from ...graphs.operators import GraphOperator
 from .stack import ROWS, Stack, run
 
 
 @dataclass(frozen=True)
 class ScaleFreePenalty:
-    """``weight / 2 ||X||^2 / k sum_a h_a^T L h_a / ||h_a||^2``: how rough each unit is, whatever its scale.
+    """Mean Rayleigh quotient of a graph Laplacian, ``weight / 2 ||X||^2 / k sum_a h_a^T L h_a / ||h_a||^2``.
 
-    The same for any positive scale of every unit, and comparable to the fit for any scale of X. It takes the place of
-    the invariant penalty of linear models, whose unit components a layer below an activation does not have.
+    It does not depend on the scale of any unit, and is relative to the squared norm of X. It replaces the invariant
+    penalty of linear models, ``||z_a||^2 h_a^T L h_a``, since the scale of a unit below an activation is not free.
 
     Parameters
     ----------
     weight : float
-        How much it counts: at 1 a layer of units without any likeness between neighbours costs about as much, times
-        the degree of a sample, as a fit that explains nothing.
+        Weight: at 1, units that are independent between neighbours cost about the degree of a sample times as much as
+        a reconstruction of zero.
     operator : GraphOperator
         A graph over the samples.
 
@@ -50,23 +52,21 @@ class ScaleFreePenalty:
 
     def __call__(self, H: np.ndarray, data: Matrix) -> tuple[float, np.ndarray]:
         """Return the value and the gradient at H, in unit scale."""
-        price = self.weight * data.sqnorm / H.shape[1]
-        size = np.einsum("ij,ij->j", H, H, dtype=np.float64)
-        inverse = np.divide(1, size, out=np.zeros_like(size), where=size > np.finfo(H.dtype).tiny)
-        pull = self.operator.laplacian(H)
-        rough = np.einsum("ij,ij->j", H, pull, dtype=np.float64) * inverse
-        pull -= H * rough.astype(H.dtype)
-        pull *= (price * inverse).astype(H.dtype)
-        return 0.5 * price * float(rough.sum()), pull
+        weight = self.weight * data.sqnorm / H.shape[1]
+        sqnorms = np.einsum("ij,ij->j", H, H, dtype=np.float64)
+        inverse = safe_divide(1, sqnorms, floor=np.finfo(H.dtype).tiny)
+        gradient = self.operator.laplacian(H)
+        quotients = np.einsum("ij,ij->j", H, gradient, dtype=np.float64) * inverse
+        gradient -= H * quotients.astype(H.dtype)
+        gradient *= (weight * inverse).astype(H.dtype)
+        return 0.5 * weight * float(quotients.sum()), gradient
 
-
-RIDGE = 2.0**-22  # the best for the final loss of every activation on faces, of 1e-15 .. 1e-4
 
 Penalties = Sequence[ScaleFreePenalty | None] | None
 
 
-def as_data(X) -> Matrix:
-    """X as `data` wraps it, if it is not yet."""
+def as_data(X: Data | Matrix) -> Matrix:
+    """Wrap X, unless it is a `Matrix` already."""
     if isinstance(X, Matrix):
         return X
     X = X if issparse(X) else np.asarray(X)
@@ -74,7 +74,7 @@ def as_data(X) -> Matrix:
 
 
 def as_penalties(penalties: Penalties, stack: Stack) -> list[ScaleFreePenalty | None]:
-    """One penalty or None a layer."""
+    """Return a list with one penalty or None per layer."""
     m = len(stack.weights)
     penalties = [None] * m if penalties is None else list(penalties)
     if len(penalties) != m:
@@ -83,9 +83,9 @@ def as_penalties(penalties: Penalties, stack: Stack) -> list[ScaleFreePenalty | 
 
 
 def loss_and_gradients(
-    X, stack: Stack, H: np.ndarray, penalties: Penalties = None
+    X: Data | Matrix, stack: Stack, H: np.ndarray, penalties: Penalties = None
 ) -> tuple[float, np.ndarray, list[np.ndarray]]:
-    """Value and gradient of ``1/2 ||X - H_1 Z_1||^2`` plus penalties on the codes of layers.
+    """Compute ``1/2 ||X - H_1 Z_1||^2`` plus penalties on the codes of layers, and its gradient.
 
     Parameters
     ----------
@@ -119,29 +119,29 @@ def loss_and_gradients(
     data = as_data(X)
     inside = to_unit(stack, data)
     codes, slopes = run(inside, stack.check(H).astype(data.dtype, copy=False))
-    penalty, pulls = pulled(as_penalties(penalties, stack), codes, data)
-    loss, by_codes, by_weights = backward(data.rows, inside, codes, slopes, pulls)
+    penalty, of_penalties = penalty_gradients(as_penalties(penalties, stack), codes, data)
+    loss, by_codes, by_weights = backward(data.rows, inside, codes, slopes, of_penalties)
     by_weights[0] *= 1 / data.scale
     unit = data.scale**2
     return (loss + penalty) * unit, by_codes * unit, [G * unit for G in by_weights]
 
 
 def to_unit(stack: Stack, data: Matrix) -> Stack:
-    """The same stack for X in unit scale, in the precision of X."""
+    """Scale the first weights for X in unit scale, and convert all to the precision of X."""
     first, *hidden = (Z.astype(data.dtype, copy=False) for Z in stack.weights)
     return Stack([first * data.dtype.type(1 / data.scale), *hidden], stack.activation)
 
 
 def from_unit(stack: Stack, data: Matrix) -> Stack:
-    """The same stack for X as it is."""
+    """Scale the first weights back to the scale of X: the inverse of `to_unit`."""
     first, *hidden = stack.weights
     return Stack([first * data.dtype.type(data.scale), *hidden], stack.activation)
 
 
-def pulled(
+def penalty_gradients(
     penalties: Sequence[ScaleFreePenalty | None], codes: list[np.ndarray], data: Matrix
 ) -> tuple[float, list[Rows | None]]:
-    """Sum of the penalties, and the gradient of each by its own codes as a function of a slice of rows."""
+    """Return the sum of the penalties, and the gradient of each by the codes of its layer, as a function of rows."""
     found = [None if penalty is None else penalty(H, data) for penalty, H in zip(penalties, codes, strict=True)]
     return sum(value for value, _ in filter(None, found)), [pair and pair[1].__getitem__ for pair in found]
 
@@ -151,10 +151,22 @@ def backward(
     stack: Stack,
     codes: list[np.ndarray],
     slopes: list[np.ndarray],
-    pulls: list[Rows | None],
+    of_penalties: list[Rows | None],
     first: int = 0,
 ) -> tuple[float, np.ndarray, list[np.ndarray]]:
-    """``1/2 ||X - H_1 Z_1||^2``, and the gradient of it and the penalties by H_m and the weights from ``first`` on."""
+    """Compute ``1/2 ||X - H_1 Z_1||^2``, and the gradient of the objective by H_m and by weights (back-propagation).
+
+    Parameters
+    ----------
+    samples : callable
+        Rows of X as a function of a slice.
+    stack, codes, slopes
+        The weights, and what `run` returned for them.
+    of_penalties : list of {None, callable}
+        Gradient of the penalty of each layer, as a function of a slice of rows.
+    first : int, default=0
+        First layer whose weights have their gradient computed.
+    """
     by_codes = np.empty_like(codes[-1])
 
     def block(b: slice, sums: list[np.ndarray]) -> float:
@@ -165,8 +177,8 @@ def backward(
             if i >= first:
                 sums[i - first] += codes[i][b].T @ D
             D = D @ Z.T
-            if pulls[i] is not None:
-                D += pulls[i](b)
+            if of_penalties[i] is not None:
+                D += of_penalties[i](b)
             if i < len(slopes):
                 D *= slopes[i][b]
         by_codes[b] = D
@@ -176,42 +188,55 @@ def backward(
         sums = [np.zeros_like(Z) for Z in stack.weights[first:]]
         return sum(block(b, sums) for b in blocks), sums
 
-    parts = threads.each(share, shares(len(by_codes)))
+    parts = threads.each(share, threads.shares(threads.blocks(len(by_codes), ROWS)))
     sums = [sum(grads) for grads in zip(*(sums for _, sums in parts), strict=True)]
     return sum(loss for loss, _ in parts), by_codes, sums
 
 
-def shares(n: int) -> list[list[slice]]:
-    """Blocks of rows dealt to the threads: sums over rows then need one buffer a thread, not one a block."""
-    blocks, width = threads.blocks(n, ROWS), threads.n_threads()
-    return [blocks[i::width] for i in range(min(width, len(blocks)))]
-
-
 def _gram(H: np.ndarray) -> np.ndarray:
-    """``H^T H`` in double precision: the errors of single precision could outweigh the ridge."""
+    """Return ``H^T H`` in double precision, since errors of single precision could exceed the ridge."""
 
     def share(blocks: list[slice]) -> np.ndarray:
         rows = (H[b].astype(np.float64, copy=False) for b in blocks)
         return sum(h.T @ h for h in rows)
 
-    return sum(threads.each(share, shares(len(H))))
+    return sum(threads.each(share, threads.shares(threads.blocks(len(H), ROWS))))
 
 
-class Reduced:
-    """The objective as a function of H_m and ``Z_2 .. Z_m``: Z_1 is always the best one for them.
+class ReducedObjective:
+    """Objective as a function of H_m and ``Z_2 .. Z_m``, minimised over Z_1 (variable projection).
 
-    With the best Z_1 the partial gradient is the whole gradient. A small ridge ``RIDGE / 2 ||H_1||^2 ||Z_1||^2``, free
-    of scale, keeps Z_1 bounded where codes of the first layer depend on each other. It also leads to better minima:
-    without it the first steps follow directions that only rounding tells apart.
+        min_{Z_1}  1/2 ||X - H_1 Z_1||^2 + ridge / 2 ||H_1||^2 ||Z_1||^2  +  penalties
+
+    At the minimising Z_1 the partial gradient is the gradient. The ridge does not depend on the scale of H_1; it keeps
+    Z_1 bounded where the columns of H_1 are nearly dependent, and leads to better minima: without it the first
+    iterations follow directions that are rounding error.
+
+    Parameters
+    ----------
+    data : Matrix
+        X.
+    activation : str
+        Name of the activation.
+    penalties : sequence of {None, ScaleFreePenalty}
+        One entry a layer.
+    ridge : float, default=2**-22
+        Without unit. Of 1e-15 .. 1e-4 this gave the lowest final loss for every activation on faces.
     """
 
-    def __init__(self, data: Matrix, activation: str, penalties: Sequence[ScaleFreePenalty | None]):
-        self.data, self.activation, self.penalties = data, activation, penalties
+    def __init__(
+        self,
+        data: Matrix,
+        activation: str,
+        penalties: Sequence[ScaleFreePenalty | None],
+        ridge: float = 2.0**-22,
+    ):
+        self.data, self.activation, self.penalties, self.ridge = data, activation, penalties, ridge
 
-    def first(self, H: np.ndarray) -> np.ndarray:
-        """The best Z_1 for codes of the first layer."""
+    def first_weights(self, H: np.ndarray) -> np.ndarray:
+        """Return the minimising Z_1 for codes H of the first layer."""
         gram = _gram(H)
-        np.fill_diagonal(gram, gram.diagonal() + max(RIDGE * gram.trace(), np.finfo(np.float64).tiny))
+        np.fill_diagonal(gram, gram.diagonal() + max(self.ridge * gram.trace(), np.finfo(np.float64).tiny))
         factor = cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
         Z = np.empty((H.shape[1], self.data.shape[1]), H.dtype)
         product = self.data.T.times(H)
@@ -224,14 +249,14 @@ class Reduced:
 
     def __call__(self, H: np.ndarray, hidden: list[np.ndarray]) -> tuple[float, np.ndarray, list[np.ndarray]]:
         """Return the value, and the gradient by H_m and ``Z_2 .. Z_m``."""
-        # The weights of layer 1 are not known before its codes: an empty matrix stands in for them.
+        # Z_1 depends on H_1: until that is computed, an empty matrix takes its place.
         size = hidden[0].shape[1] if hidden else H.shape[1]
         stack = Stack([np.empty((size, 0), H.dtype), *hidden], self.activation)
         codes, slopes = run(stack, H)
-        stack.weights[0] = Z = self.first(codes[0])
-        penalty, pulls = pulled(self.penalties, codes, self.data)
-        lengths = [float(np.einsum("ij,ij->", F, F, dtype=np.float64)) for F in (codes[0], Z)]
-        tie, own = H.dtype.type(RIDGE * lengths[1]), pulls[0]
-        pulls[0] = lambda b: tie * codes[0][b] if own is None else tie * codes[0][b] + own(b)
-        loss, by_codes, by_weights = backward(self.data.rows, stack, codes, slopes, pulls, first=1)
-        return loss + penalty + RIDGE * lengths[0] * lengths[1] / 2, by_codes, by_weights
+        stack.weights[0] = Z = self.first_weights(codes[0])
+        penalty, of_penalties = penalty_gradients(self.penalties, codes, self.data)
+        sqnorms = [float(np.einsum("ij,ij->", F, F, dtype=np.float64)) for F in (codes[0], Z)]
+        ridge, own = H.dtype.type(self.ridge * sqnorms[1]), of_penalties[0]
+        of_penalties[0] = lambda b: ridge * codes[0][b] if own is None else ridge * codes[0][b] + own(b)
+        loss, by_codes, by_weights = backward(self.data.rows, stack, codes, slopes, of_penalties, first=1)
+        return loss + penalty + self.ridge * sqnorms[0] * sqnorms[1] / 2, by_codes, by_weights

@@ -1,4 +1,4 @@
-"""A start for a stack, layer by layer: each factorises what the activation must be given to make the layer below."""
+"""Greedy pre-training of a stack, layer by layer: ``g^-1(H_{i-1}) ~ H_i Z_i``."""
 
 from __future__ import annotations
 
@@ -9,18 +9,25 @@ from sklearn.utils import check_random_state
 
 from ..._engine.semi_nmf import exact_codes, semi_nmf
 from ..._utils import threads
+from ..._utils.typing import Data, Seed
 from .activations import activation_named
 from .gradients import as_data
 from .stack import Stack
 
 
 def pretrain(
-    X, layers: Sequence[int], activation: str, *, init: str = "random", max_iter: int = 30, random_state=None
+    X: Data,
+    layers: Sequence[int],
+    activation: str,
+    *,
+    init: str = "random",
+    max_iter: int = 30,
+    random_state: Seed = None,
 ) -> tuple[Stack, np.ndarray]:
-    """Start a stack greedily: Semi-NMF of X, then of the inverse activation of each layer's codes.
+    """Initialise a stack greedily: Semi-NMF of X, then of the inverse activation of each layer's codes.
 
-    The codes of every unit are brought to a largest entry of one, which lies in the range of every activation; the
-    weights below take the scale over.
+    The codes of every unit are divided by their largest entry, so that they lie in the range of every activation, and
+    its weights multiplied by it.
 
     Parameters
     ----------
@@ -29,10 +36,10 @@ def pretrain(
     layers : sequence of int
         Size of each layer, from the input up.
     activation : {"identity", "stanh", "square", "relu", "softplus", "sigmoid"}
-        What stands between the layers.
+        Activation between the layers.
     init : {"random", "kmeans", "svd", "lp"}, default="random"
-        Start of each Semi-NMF. Singular vectors fit the first layer best, but spread over all its units what few
-        units of the second can hold: trained, the stack stays worse than from a random start.
+        Start of each Semi-NMF. "svd" has the lowest error in the first layer but a higher one after training than
+        "random": the second layer is smaller, and cannot represent codes that are spread over all units of the first.
     max_iter : int, default=30
         Sweeps of each Semi-NMF.
     random_state : int, RandomState instance or None, default=None
@@ -61,7 +68,7 @@ def pretrain(
             data = as_data(inverse(codes) if weights else codes)
             H, Z = exact_codes(data, semi_nmf(data, k, rng, init=init, max_iter=max_iter, tol=1e-5))
             largest = H.max(0)
-            largest[largest <= 0] = 1  # a unit that is zero for all samples
+            largest[largest <= 0] = 1  # a zero component
             codes = H / largest
             weights.append(Z * largest[:, None])
     return Stack(weights, activation), codes

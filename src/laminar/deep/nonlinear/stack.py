@@ -1,4 +1,4 @@
-"""`Stack`: the weights of all layers and what they make of codes."""
+"""`Stack`: the weights of all layers, and their forward pass."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from ..._utils import threads
 from .activations import Activation, activation_named
 
-ROWS = 256  # of a block: its residual stays in cache, yet is tall enough for a fast product
+ROWS = 256  # rows of a block of samples: its residual stays in cache, and products are still fast
 
 
 @dataclass
@@ -51,7 +51,7 @@ class Stack:
 
     @property
     def g(self) -> Activation:
-        """The activation itself; kept by name, so that a stack can be pickled."""
+        """Activation; stored by name, so that a stack can be pickled."""
         return activation_named(self.activation)
 
     @property
@@ -60,7 +60,7 @@ class Stack:
         return tuple(len(Z) for Z in self.weights)
 
     def below(self, layer: int) -> Stack:
-        """The stack whose top is the given layer, counted from the input, or from the top if negative."""
+        """Return the layers up to the given one, counted from the input, or from the top if negative."""
         m = len(self.weights)
         if not -m <= layer < m:
             raise ValueError(f"layer must be one of {-m} .. {m - 1}, for the stack has {m} layers; got {layer}.")
@@ -71,22 +71,22 @@ class Stack:
         return run(self, self.check(H))[0]
 
     def reconstruct(self, H: np.ndarray, layer: int = -1) -> np.ndarray:
-        """Return the samples that codes of a layer stand for."""
+        """Return the reconstruction of samples from codes of a layer."""
         stack = self.below(layer)
         return stack.forward(H)[0] @ self.weights[0]
 
     def components(self, H: np.ndarray, layer: int = -1) -> np.ndarray:
-        """Return what each unit of a layer draws, in the input space.
+        """Return the component of each unit of a layer, in the input space.
 
-        That is what the reconstruction changes by when the unit alone goes from zero to its typical size, the root
-        mean square of its codes H. Without an activation these are the rows of ``Z_l ... Z_1`` times these sizes.
+        That is the change of the reconstruction when the unit alone goes from zero to the root mean square of its
+        codes H. Without an activation these are the rows of ``Z_l ... Z_1`` times these root mean squares.
         """
         size = np.sqrt(np.mean(np.square(H, dtype=np.float64), axis=0)).astype(H.dtype)
         alone = self.reconstruct(np.vstack([np.zeros_like(size), np.diag(size)]), layer)
         return alone[1:] - alone[0]
 
     def check(self, H: np.ndarray) -> np.ndarray:
-        """Return codes of the top layer, if their shape is right."""
+        """Validate the shape of codes of the top layer."""
         H = np.asarray(H)
         if H.ndim != 2 or H.shape[1] != len(self.weights[-1]):
             raise ValueError(f"codes must have shape (n_samples, {len(self.weights[-1])}), got {H.shape}.")
@@ -94,7 +94,7 @@ class Stack:
 
 
 def run_rows(stack: Stack, H: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """`run` on a few rows, in the calling thread."""
+    """Compute `run` of a few rows, in the calling thread."""
     codes, slopes = [H], []
     for Z in reversed(stack.weights[1:]):
         A = codes[0] @ Z
@@ -104,7 +104,7 @@ def run_rows(stack: Stack, H: np.ndarray) -> tuple[list[np.ndarray], list[np.nda
 
 
 def run(stack: Stack, H: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Codes ``H_1 .. H_m`` of all layers, and the slopes of the activation where it made ``H_1 .. H_{m-1}``."""
+    """Compute the codes ``H_1 .. H_m`` of all layers, and the derivatives of g at ``H_2 Z_2 .. H_m Z_m``."""
     codes = [np.empty((len(H), k), H.dtype) for k in stack.sizes[:-1]]
     slopes = [np.empty_like(F) for F in codes]
 

@@ -1,40 +1,46 @@
-"""Adam on batches of samples: each sample has its own row of codes, all share the weights."""
+"""Adam on batches of samples, over their own codes and the common weights."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import EllipsisType
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from ..._engine.data.matrix import Matrix, Rows
+from ..._engine.monitor import Monitor
 from ..._utils import threads
-from .codes import code
-from .gradients import ScaleFreePenalty, as_data, backward, loss_and_gradients, pulled
+from ..._utils.typing import Data, Seed
+from .coding import code
+from .gradients import ScaleFreePenalty, as_data, backward, loss_and_gradients, penalty_gradients
 from .stack import Stack, run
 
-_DECAY, _SQUARED_DECAY, _FLOOR = 0.9, 0.999, 1e-8
+# beta_1, beta_2 and epsilon of Adam, without unit: Kingma and Ba, 2015, arXiv:1412.6980.
+_BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
 
 
 @dataclass
 class Moments:
-    """Running means of a gradient and of its square, of some parameters."""
+    """Exponential means of a gradient and of its square."""
 
     mean: np.ndarray
     square: np.ndarray
 
     @classmethod
-    def of(cls, F: np.ndarray) -> Moments:
-        """Moments that have seen nothing."""
+    def zeros(cls, F: np.ndarray) -> Moments:
+        """Return the moments of parameters F before the first gradient."""
         return cls(np.zeros_like(F), np.zeros_like(F))
 
-    def step(self, gradient: np.ndarray, count: int, rate: float, rows=...) -> np.ndarray:
-        """Take in the ``count``-th gradient, of some rows, and return what to subtract from them."""
-        mean = _DECAY * self.mean[rows] + (1 - _DECAY) * gradient
-        square = _SQUARED_DECAY * self.square[rows] + (1 - _SQUARED_DECAY) * gradient * gradient
+    def step(
+        self, gradient: np.ndarray, count: int, rate: float, rows: slice | np.ndarray | EllipsisType = ...
+    ) -> np.ndarray:
+        """Update the moments of some rows by their ``count``-th gradient, and return the step to subtract."""
+        mean = _BETA1 * self.mean[rows] + (1 - _BETA1) * gradient
+        square = _BETA2 * self.square[rows] + (1 - _BETA2) * gradient * gradient
         self.mean[rows], self.square[rows] = mean, square
-        size = np.sqrt(square / (1 - _SQUARED_DECAY**count)) + _FLOOR
-        return rate / (1 - _DECAY**count) * mean / size
+        size = np.sqrt(square / (1 - _BETA2**count)) + _EPSILON
+        return rate / (1 - _BETA1**count) * mean / size
 
 
 def adam(
@@ -42,57 +48,57 @@ def adam(
     stack: Stack,
     H: np.ndarray,
     penalties: list[ScaleFreePenalty | None],
-    monitor,
+    monitor: Monitor,
     batch_size: int | None,
     rate: float,
-    random_state,
+    random_state: Seed,
 ) -> tuple[Stack, np.ndarray]:
-    """Adam with projection, in unit scale. Rows of codes and their moments move only when their sample is seen."""
+    """Minimise by Adam with projection, in unit scale; codes and their moments change with their batch."""
     if batch_size is not None and any(penalty is not None for penalty in penalties):
-        raise ValueError("a graph ties samples of different batches: use batch_size=None with penalties.")
+        raise ValueError("a graph links samples of different batches: use batch_size=None with penalties.")
     rng = check_random_state(random_state)
     stack = Stack([Z.copy() for Z in stack.weights], stack.activation)
-    moments, own, steps = [Moments.of(Z) for Z in stack.weights], Moments.of(H), 0
-    while monitor.left:
-        epoch, total = len(monitor.history) + 1, 0.0
+    moments, own, steps = [Moments.zeros(Z) for Z in stack.weights], Moments.zeros(H), 0
+    while monitor.running:
+        epoch, total = monitor.n_iter + 1, 0.0
         for batch in _batches(len(H), batch_size, rng):
             codes, slopes = run(stack, H[batch])
-            penalty, pulls = pulled(penalties, codes, data)
-            loss, by_codes, by_weights = backward(_samples(data, batch), stack, codes, slopes, pulls)
+            penalty, of_penalties = penalty_gradients(penalties, codes, data)
+            loss, by_codes, by_weights = backward(_samples(data, batch), stack, codes, slopes, of_penalties)
             steps, total = steps + 1, total + loss + penalty
             H[batch] = np.maximum(H[batch] - own.step(by_codes, epoch, rate, batch), 0)
             for Z, moment, gradient in zip(stack.weights, moments, by_weights, strict=True):
                 Z -= moment.step(gradient, steps, rate)
-        monitor(total)
+        monitor.step(total)
     return stack, H
 
 
 def _batches(n: int, size: int | None, rng: np.random.RandomState) -> list[slice] | list[np.ndarray]:
-    """All samples as they are; or in random order, in parts of about equal size so that none is too small."""
+    """Return all samples as one batch, or a random partition into batches of about equal size."""
     return [slice(0, n)] if size is None else np.array_split(rng.permutation(n), max(1, round(n / size)))
 
 
 def _samples(data: Matrix, batch: slice | np.ndarray) -> Rows:
-    """The samples of a batch as a function of a slice of it."""
+    """Return the rows of X of a batch, as a function of a slice of it."""
     return data.rows if isinstance(batch, slice) else lambda b: data.rows(batch[b])
 
 
 @dataclass
 class Stream:
-    """A stack that learns from batches as they come.
+    """State of a stack that is trained on a stream of batches.
 
     Attributes
     ----------
     stack : Stack
         The weights so far.
     scale : float
-        Largest magnitude in the first batch: steps of the first layer's weights are in its units.
+        Largest magnitude in the first batch, the unit of the steps of the first layer's weights.
     moments : list of Moments
         Of the weights of each layer.
     n_steps : int
-        Number of batches seen.
+        Number of batches so far.
     loss : float
-        Objective of the last batch before its step, a sample.
+        Objective of the last batch before its step, per sample.
     """
 
     stack: Stack
@@ -102,22 +108,22 @@ class Stream:
     loss: float = np.inf
 
 
-def stream_step(X, state: Stack | Stream, *, learning_rate: float = 1e-3) -> Stream:
-    """Learn from one batch of a stream: code its samples, then take a step of Adam with the weights.
+def stream_step(X: Data | Matrix, state: Stack | Stream, *, learning_rate: float = 1e-3) -> Stream:
+    """Update a stack by one batch of a stream: code its samples, then take one step of Adam over the weights.
 
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The batch, of 32 samples or more.
     state : Stack or Stream
-        Where the weights start, as `pretrain` on a first batch gives them; then what the last step returned.
+        The start, e.g. from `pretrain` on a first batch; then the result of the last step.
     learning_rate : float, default=1e-3
         Step of Adam.
 
     Returns
     -------
     Stream
-        The new state; the old one stays as it is, but for its moments.
+        The new state. The old one is unchanged, except for its moments.
 
     Examples
     --------
@@ -133,7 +139,7 @@ def stream_step(X, state: Stack | Stream, *, learning_rate: float = 1e-3) -> Str
     with threads.own_threads():
         data = as_data(X)
         if isinstance(state, Stack):
-            state = Stream(state, data.scale, [Moments.of(Z) for Z in state.weights])
+            state = Stream(state, data.scale, [Moments.zeros(Z) for Z in state.weights])
         H = code(data, state.stack)
         loss, _, gradients = loss_and_gradients(data, state.stack, H)
         sizes = [state.scale] + [1.0] * (len(gradients) - 1)

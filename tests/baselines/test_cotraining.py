@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
+from laminar._base.spectral import kmeans
 from laminar._engine.linalg.small import unit_rows
 from laminar.baselines import CoTrainedSpectral, MinDisagreement, NgJordanWeiss
 from laminar.baselines.affinity import build_affinity, gaussian
-from laminar.baselines.agreement import _projected
-from laminar.baselines.base import cluster_rows
+from laminar.baselines.cotraining import _projected_embedding
 from laminar.datasets import make_views
 from laminar.metrics import clustering_accuracy
 
@@ -31,13 +31,13 @@ def test_projected_affinity_is_embedded_as_if_it_were_formed(kind):
     assert degree.min() < 0  # the hard case
     scale = np.maximum(degree, 0.01 * np.abs(degree).mean()) ** -0.5
     expected = np.linalg.eigh(scale[:, None] * S * scale)[1][:, -3:]
-    assert np.allclose(gram(_projected(W, B, 3)), gram(expected), atol=1e-8)
+    assert np.allclose(gram(_projected_embedding(W, B, 3)), gram(expected), atol=1e-8)
 
 
 def test_projection_on_everything_changes_nothing():
     W = gaussian(DATA.views[0])
     expected = NgJordanWeiss(3, random_state=0).fit(DATA.views[0]).embedding_
-    assert np.allclose(gram(unit_rows(_projected(W, np.eye(60), 3))), gram(expected), atol=1e-8)
+    assert np.allclose(gram(unit_rows(_projected_embedding(W, np.eye(60), 3))), gram(expected), atol=1e-8)
 
 
 def test_a_good_view_teaches_a_bad_one():
@@ -45,7 +45,7 @@ def test_a_good_view_teaches_a_bad_one():
     bad = data.views[0] + 2 * rng.normal(size=(100, 20))
     taught = CoTrainedSpectral(4, max_iter=1, random_state=0).fit([data.views[0], bad]).embedding_[:, 4:]
     alone = NgJordanWeiss(4, random_state=0).fit_predict(bad)
-    together = cluster_rows(unit_rows(taught), 4, random_state=0)
+    together = kmeans(unit_rows(taught), 4, random_state=0).labels_
     assert clustering_accuracy(data.y, together) > clustering_accuracy(data.y, alone) + 0.15
 
 

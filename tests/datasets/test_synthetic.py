@@ -1,8 +1,9 @@
+"""Drawn data: what was planted is there, seeds, and parameters that make no sense."""
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from laminar import datasets
 from laminar.datasets import (
     make_attributes,
     make_faces,
@@ -21,6 +22,11 @@ def arrays(bunch):
     """All arrays of a Bunch, lists of arrays taken apart."""
     for value in bunch.values():
         yield from (np.asarray(part) for part in (value if isinstance(value, list) else [value]))
+
+
+def variance_explained(X, labels):
+    means = np.array([X[labels == label].mean(axis=0) for label in np.unique(labels)])[labels]
+    return np.sum((means - X.mean(axis=0)) ** 2) / np.sum((X - X.mean(axis=0)) ** 2)
 
 
 @pytest.mark.parametrize("make", MAKERS)
@@ -198,175 +204,3 @@ def test_partial_labels_leaves_its_input_and_unknown_labels_alone():
 def test_bad_parameters_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
-
-
-# Faces.
-
-
-@pytest.fixture(scope="module")
-def faces():
-    return make_faces(8, 3, 4, size=32, random_state=0)
-
-
-def variance_explained(X, labels):
-    means = np.array([X[labels == label].mean(axis=0) for label in np.unique(labels)])[labels]
-    return np.sum((means - X.mean(axis=0)) ** 2) / np.sum((X - X.mean(axis=0)) ** 2)
-
-
-def test_faces_shape_type_and_range(faces):
-    assert faces.X.shape == (96, 1024)
-    assert faces.X.dtype == np.float32
-    assert faces.image_shape == (32, 32)
-    assert faces.X.min() >= 0
-    assert faces.X.max() <= 1
-    assert faces.X.max() - faces.X.min() > 0.8
-    assert faces.data is faces.X
-
-
-def test_faces_labels_are_fully_crossed(faces):
-    labels = np.column_stack([faces.identity, faces.pose, faces.light])
-    assert len(np.unique(labels, axis=0)) == len(labels) == 8 * 3 * 4
-    assert [len(faces.names[name]) for name in ("identity", "pose", "light")] == [8, 3, 4]
-
-
-def test_every_attribute_of_a_face_matters(faces):
-    for name in ("identity", "pose", "light"):
-        assert variance_explained(faces.X, faces[name]) > 0.005, name
-
-
-def test_faces_by_seed():
-    few = make_faces(2, 2, 2, size=16, random_state=0)
-    assert_array_equal(few.X, make_faces(2, 2, 2, size=16, random_state=0).X)
-    assert_array_equal(few.X, make_faces(5, 2, 2, size=16, random_state=0).X[:8])
-    others = make_faces(2, 2, 2, size=16, random_state=1).X
-    assert np.abs(few.X - others).mean(axis=1).min() > 0.01
-
-
-def test_no_two_people_look_alike(faces):
-    front = faces.X[(faces.pose == 1) & (faces.light == 1)]
-    distances = np.abs(front[:, None] - front[None]).mean(axis=2)
-    assert distances[~np.eye(8, dtype=bool)].min() > 0.02
-
-
-def test_light_comes_from_where_its_name_says(faces):
-    images = faces.X.reshape(-1, 32, 32)
-    brighter_right = (images[:, 12:22, 18:22] - images[:, 12:22, 10:14]).mean(axis=(1, 2))
-    front = faces.pose == 1
-    assert (brighter_right[front & (faces.light == 3)] > brighter_right[front & (faces.light == 0)]).all()
-
-
-@pytest.mark.parametrize(("pose", "direction"), [(0, -1), (2, 1)])
-def test_turning_moves_nose_and_mouth_over_the_head(pose, direction):
-    faces = make_faces(40, 3, 1, size=32, random_state=0)
-    # Differences down the columns see the mouth and the nose but hardly the shade, which changes sideways.
-    front, turned = (np.diff(faces.X[faces.pose == p].reshape(-1, 32, 32), axis=1) for p in (1, pose))
-    matches = [np.sum(front[:, 16:26, 12:20] * turned[:, 16:26, 12 + s : 20 + s]) for s in range(-8, 9)]
-    assert direction * (np.argmax(matches) - 8) >= 3  # pixels; the head as a whole moves by half a pixel
-
-
-def test_left_turn_mirrors_right_turn_of_a_symmetric_person():
-    # The mean over many people has no preferred side, so mirroring exchanges the poses.
-    faces = make_faces(60, 2, 1, size=16, random_state=0)
-    left, right = (faces.X[faces.pose == pose].mean(axis=0).reshape(16, 16) for pose in (0, 1))
-    assert np.abs(left - right[:, ::-1]).mean() < 0.25 * np.abs(left - right).mean()
-
-
-def test_faces_look_the_same_at_another_size():
-    small, large = (make_faces(3, 1, 1, size=size, random_state=0).X for size in (16, 64))
-    shrunk = large.reshape(3, 16, 4, 16, 4).mean(axis=(2, 4)).reshape(3, -1)
-    assert np.abs(small - shrunk).mean() < 0.02
-
-
-def test_one_pose_and_one_light_face_the_viewer():
-    faces = make_faces(2, 1, 1, size=16, random_state=0)
-    assert faces.names["pose"] == ["yaw +0"]
-    assert faces.names["light"] == ["azimuth +0, elevation 22"]
-
-
-# Files.
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("LAMINAR_DATA", str(tmp_path))
-    return tmp_path
-
-
-@pytest.mark.parametrize("value", [None, ""])
-def test_unset_folder_names_the_variable(monkeypatch, value):
-    if value is None:
-        monkeypatch.delenv("LAMINAR_DATA", raising=False)
-    else:
-        monkeypatch.setenv("LAMINAR_DATA", value)
-    assert datasets.available() == []
-    with pytest.raises(FileNotFoundError, match="set the environment variable LAMINAR_DATA"):
-        datasets.load("orl")
-
-
-def test_absent_file_names_the_variable_and_what_is_there(folder):
-    np.savez(folder / "mine.npz", X=np.eye(2))
-    assert datasets.available() == ["mine"]
-    with pytest.raises(FileNotFoundError, match="LAMINAR_DATA names holds mine"):
-        datasets.load("orl")
-
-
-def test_load_faces_like_file(folder):
-    np.savez(
-        folder / "set.npz",
-        X=np.array([[0, 255], [51, 102], [0, 0]], dtype=np.uint8),
-        X64=np.full((3, 8), 255, dtype=np.uint8),
-        pose=np.array([1, 0, 1], dtype=np.int16),
-        pose_names=np.array(["left", "right"]),
-        frame=np.array([7, 8, 9], dtype=np.int16),
-        crossed_mask=np.array([True, False, True]),
-        image_shape=np.array([1, 2]),
-    )
-    for dtype in (np.float32, np.float64):
-        data = datasets.load("set", dtype=dtype)
-        assert data.X.dtype == dtype
-        assert_allclose(data.X, [[0, 1], [0.2, 0.4], [0, 0]], rtol=1e-6)
-    assert data.X64.max() == 1
-    assert data.attributes == ["pose"]  # a frame number is no class, a mask no label
-    assert data.names == {"pose": ["left", "right"]}
-    assert data.image_shape == (1, 2)
-    assert_array_equal(data.frame, [7, 8, 9])
-
-
-def test_bytes_of_few_levels_are_scaled_by_their_largest(folder):
-    np.savez(folder / "drawing.npz", X=np.array([[0, 1], [1, 1]], dtype=np.uint8))
-    np.savez(folder / "black.npz", X=np.zeros((2, 2), dtype=np.uint8))
-    assert_array_equal(datasets.load("drawing").X, [[0, 1], [1, 1]])
-    assert_array_equal(datasets.load("black").X, 0)
-
-
-def test_load_views_keeps_their_order_and_other_numbers(folder):
-    views = {f"X{v}": np.full((3, v), v, dtype=np.float32) for v in range(1, 12)}
-    np.savez(folder / "views.npz", **views, y=np.array([0, 1, 1], dtype=np.int16), view_names=np.array(["a", "b"]))
-    data = datasets.load("views")
-    assert [view[0, 0] for view in data.views] == list(range(1, 12))
-    assert data.view_names == ["a", "b"]
-    assert data.attributes == ["y"]
-    assert "X1" not in data
-
-
-def test_file_without_data_says_so(folder):
-    np.savez(folder / "empty.npz", y=np.arange(3))
-    with pytest.raises(ValueError, match="'empty' holds no data"):
-        datasets.load("empty")
-
-
-@pytest.mark.skipif(not datasets.available(), reason="LAMINAR_DATA names no folder with data sets")
-@pytest.mark.parametrize("name", datasets.available())
-def test_every_real_set_loads(name):
-    data = datasets.load(name)
-    arrays = data.get("views") or [data.X]
-    n_samples = len(arrays[0])
-    assert all(array.shape[0] == n_samples and array.dtype == np.float32 for array in arrays)
-    assert all(np.isfinite(array).all() for array in arrays)
-    assert all(data[attribute].shape == (n_samples,) for attribute in data.attributes)
-    if "image_shape" in data:
-        assert np.prod(data.image_shape) == data.X.shape[1]
-        assert data.X.min() >= 0
-        assert 0.9 < data.X.max() <= 1
-    for attribute, names in data.names.items():
-        assert data[attribute].max() < len(names)

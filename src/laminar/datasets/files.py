@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import DTypeLike
 from sklearn.utils import Bunch
 
-VARIABLE = "LAMINAR_DATA"
-_DATA = re.compile(r"X\d*")
-_FEW_LEVELS = 16  # drawings and counts stored as bytes use a few levels, photographs nearly all of 256
+VARIABLE = "LAMINAR_DATA"  # environment variable with the folder
+_DATA = re.compile(r"X\d*")  # names of arrays of data; all others are labels or properties
+_MAX_LEVELS = 16  # bytes up to this value are drawings or counts, scaled by their largest; photographs by 255
 
 
 def available() -> list[str]:
-    """Return the names of the data sets that :func:`load` finds, none when LAMINAR_DATA names no folder.
+    """List the data sets that :func:`load` finds; none when LAMINAR_DATA is not set.
 
     Returns
     -------
@@ -35,7 +35,7 @@ def available() -> list[str]:
 
 
 def load(name: str, *, dtype: DTypeLike = np.float32) -> Bunch:
-    """Read one data set.
+    """Load one data set.
 
     Parameters
     ----------
@@ -48,13 +48,13 @@ def load(name: str, *, dtype: DTypeLike = np.float32) -> Bunch:
     -------
     Bunch
         ``X`` (n_samples, n_features), or ``views``, a list of such arrays, where the file has several views;
-        ``attributes``, the names of the label arrays, each of which is a field too; ``names``, what the codes
-        of an attribute mean (where known); ``image_shape``; and whatever else the file holds, as it is.
+        ``attributes``, the names of the label arrays, each of which is a field too; ``names``, the names of the
+        classes of an attribute (where known); ``image_shape``; and all other arrays of the file.
 
     Raises
     ------
     FileNotFoundError
-        When LAMINAR_DATA names no folder or the folder has no such file.
+        When LAMINAR_DATA is not set, or the folder has no such file.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def load(name: str, *, dtype: DTypeLike = np.float32) -> Bunch:
     return bunch
 
 
-def _path(name):
+def _path(name: str) -> Path:
     folder = os.environ.get(VARIABLE)
     if not folder:
         raise FileNotFoundError(
@@ -101,18 +101,18 @@ def _path(name):
     return Path(folder) / f"{name}.npz"
 
 
-def _as_float(array, dtype):
+def _as_float(array: np.ndarray, dtype: DTypeLike) -> np.ndarray:
     scale = 1
     if array.dtype == np.uint8:
         top = int(array.max())
-        scale = 255 if top > _FEW_LEVELS else max(top, 1)
-    # In place, so that a large set never stands in memory three times.
+        scale = 255 if top > _MAX_LEVELS else max(top, 1)
+    # In place: two copies of a large set in memory instead of three.
     array = array.astype(dtype)
     array /= scale
     return array
 
 
-def _is_label(array, n_samples):
-    """One integer a sample, and not a different one for each, which would be an index."""
+def _is_label(array: np.ndarray, n_samples: int) -> bool:
+    """Distinguish labels, one integer a sample, from an index, in which all differ, and from other arrays."""
     integer = array.dtype.kind in "iu" and array.shape == (n_samples,)
     return integer and len(np.unique(array)) < n_samples

@@ -1,4 +1,4 @@
-"""Spectral clustering on what views agree about: co-training, and minimum disagreement."""
+"""Spectral clustering of several views by co-training, and by minimum disagreement."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 from scipy.linalg import eigh, qr
 from sklearn.utils._param_validation import Interval
 
+from .._base.spectral import Affinity, inverse_root, normalized
 from .._engine.linalg.eigen import Operator, leading_eigenvectors
-from .affinity import Affinity, inverse_root, normalized
 from .base import AffinityClusterer
 
 
@@ -17,10 +17,10 @@ class CoTrainedSpectral(AffinityClusterer):
     """Co-trained multi-view spectral clustering (Kumar and Daume).
 
     Each view's affinity W is projected on the spectral embeddings of the others, ``S = (W P + P W) / 2`` with
-    ``P = sum_w U_w U_w^T``, and embedded anew; so several times over. All embeddings, side by side, are clustered:
-    published figures take the view and the iteration that agree best with the truth, which is not known here.
+    ``P = sum_w U_w U_w^T``, and embedded again, ``max_iter`` times. All embeddings, side by side, are clustered;
+    published figures take the view and the iteration that agree best with the true classes, unknown here.
 
-    There is no objective that the iterations would improve. S may have negative entries; degrees below a hundredth of
+    The iterations minimise no objective. S may have negative entries; degrees below a hundredth of
     their mean size are raised to it. S has a small rank, is never formed, and its eigenvectors are exact.
 
     Parameters
@@ -89,17 +89,20 @@ class CoTrainedSpectral(AffinityClusterer):
         )
         self.max_iter = max_iter
 
-    def _embed(self, views, random_state):
+    def _embed(self, views: list[Affinity], random_state: np.random.RandomState) -> np.ndarray:
         affinities = self._affinities(views)
         U = [leading_eigenvectors(normalized(W), self.n_clusters, random_state)[1] for W in affinities]
         for _ in range(self.max_iter if len(U) > 1 else 0):
-            U = [_projected(W, np.hstack(U[:v] + U[v + 1 :]), self.n_clusters) for v, W in enumerate(affinities)]
+            U = [
+                _projected_embedding(W, np.hstack(U[:v] + U[v + 1 :]), self.n_clusters)
+                for v, W in enumerate(affinities)
+            ]
         self.n_iter_ = self.max_iter
         return np.hstack(U)
 
 
-def _projected(W: Affinity, B: np.ndarray, k: int) -> np.ndarray:
-    """Leading eigenvectors of ``D^-1/2 S D^-1/2`` for ``S = (W B B^T + B B^T W) / 2``."""
+def _projected_embedding(W: Affinity, B: np.ndarray, k: int) -> np.ndarray:
+    """Return the leading eigenvectors of ``D^-1/2 S D^-1/2`` for ``S = (W B B^T + B B^T W) / 2``."""
     WB = W @ B
     degree = (WB @ B.sum(axis=0) + B @ WB.sum(axis=0)) / 2
     scale = inverse_root(np.maximum(degree, 1e-2 * np.abs(degree).mean()))[:, None]
@@ -111,7 +114,7 @@ def _projected(W: Affinity, B: np.ndarray, k: int) -> np.ndarray:
 class MinDisagreement(AffinityClusterer):
     """Multi-view spectral clustering that minimises disagreement (de Sa).
 
-    Two views make a bipartite graph whose sides are the samples as seen in each, linked by ``W_1 W_2``; its leading
+    Two views make a bipartite graph whose sides are the samples in each view, linked by ``W_1 W_2``; its leading
     singular vectors embed both sides. More views make a graph of as many sides with the links ``W_v W_w`` between all
     pairs of them, which for two views is the same. The embeddings of a sample, one a side, are averaged.
     One view is paired with itself. Products of affinities are never formed.
@@ -153,15 +156,15 @@ class MinDisagreement(AffinityClusterer):
     1.0
     """
 
-    def _embed(self, views, random_state):
+    def _embed(self, views: list[Affinity], random_state: np.random.RandomState) -> np.ndarray:
         W = self._affinities(views)
         sides = W if len(W) > 1 else W * 2
         n = W[0].shape[0]
 
-        def product(x):
-            seen = [A @ part for A, part in zip(sides, np.split(x, len(sides)), strict=True)]
-            total = sum(seen)
-            return np.concatenate([A @ (total - own) for A, own in zip(sides, seen, strict=True)])
+        def product(x: np.ndarray) -> np.ndarray:
+            products = [A @ part for A, part in zip(sides, np.split(x, len(sides)), strict=True)]
+            total = sum(products)
+            return np.concatenate([A @ (total - own) for A, own in zip(sides, products, strict=True)])
 
         scale = inverse_root(product(np.ones(n * len(sides))))
         graph = Operator(len(scale), lambda x: (scale * product((scale * x.T).T).T).T)

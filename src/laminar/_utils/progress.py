@@ -1,0 +1,124 @@
+"""Progress of fits, images and searches: a bar on a terminal that has rich, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Report = Callable[..., None]  # (done, detail="")
+
+
+@contextmanager
+def progress(name: str, total: int, *, unit: str = "", may_stop_early: bool = False) -> Iterator[Report]:
+    """Show the progress of a task on standard error while the block runs.
+
+    Parameters
+    ----------
+    name : str
+        Name of the task.
+    total : int
+        Number of steps.
+    unit : str, default=""
+        What is counted, such as "images".
+    may_stop_early : bool, default=False
+        Whether the task may end before ``total``, as a fit does when it converges. The time that has passed is then
+        shown instead of the time that remains, and a bar only after half a second.
+
+    Yields
+    ------
+    report : callable
+        ``report(done, detail="")``: the number of steps done, and text to show beside it.
+
+    Examples
+    --------
+    >>> import contextlib, sys
+    >>> with contextlib.redirect_stderr(sys.stdout), progress("Task", 3, unit="steps") as report:
+    ...     report(3)
+    Task 3/3 steps  0.0 s
+    """
+    display = _display(name, total, f" {unit}" if unit else "", may_stop_early)
+    try:
+        yield display.report
+    finally:
+        display.close()
+
+
+def track(items: Sequence[Item], name: str, *, unit: str = "", verbose: int = 1) -> Iterable[Item]:
+    """Iterate over items and show how many are done; with ``verbose=0``, iterate only.
+
+    Examples
+    --------
+    >>> [item for item in track("ab", "Letters", verbose=0)]
+    ['a', 'b']
+    """
+    if not verbose:
+        yield from items
+        return
+    with progress(name, len(items), unit=unit) as report:
+        for done, item in enumerate(items, start=1):
+            yield item
+            report(done)
+
+
+def _display(name: str, total: int, unit: str, may_stop_early: bool) -> _Bar | _Lines:
+    if sys.stderr.isatty():
+        try:
+            return _Bar(name, total, unit, may_stop_early)
+        except ImportError:
+            pass
+    return _Lines(name, total, unit, may_stop_early)
+
+
+class _Bar:
+    """Bar of rich."""
+
+    def __init__(self, name: str, total: int, unit: str, may_stop_early: bool):
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+        self.bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed}/{task.total}" + unit + "{task.fields[detail]}"),
+            TimeElapsedColumn() if may_stop_early else TimeRemainingColumn(),
+            console=Console(stderr=True),
+        )
+        self.task = self.bar.add_task(name, total=total, detail="")
+        self.shown_from = time.perf_counter() + (0.5 if may_stop_early else 0.0)
+        self.is_shown = False
+
+    def report(self, done: int, detail: str = "") -> None:
+        if not self.is_shown and time.perf_counter() >= self.shown_from:
+            self.bar.start()
+            self.is_shown = True
+        self.bar.update(self.task, completed=done, detail=detail)
+
+    def close(self) -> None:
+        if self.is_shown:
+            self.bar.stop()
+
+
+class _Lines:
+    """Lines, at most one a second, and one for the last report; for the first as well if the task may stop early."""
+
+    def __init__(self, name: str, total: int, unit: str, may_stop_early: bool):
+        self.name, self.total, self.unit = name, total, unit
+        self.start = time.perf_counter()
+        self.next_line = self.start + (0.0 if may_stop_early else 1.0)
+        self.unprinted: str | None = None
+
+    def report(self, done: int, detail: str = "") -> None:
+        now = time.perf_counter()
+        self.unprinted = f"{self.name} {done}/{self.total}{self.unit}{detail}  {now - self.start:.1f} s"
+        if now >= self.next_line:
+            self.next_line = now + 1
+            self.close()
+
+    def close(self) -> None:
+        if self.unprinted:
+            print(self.unprinted, file=sys.stderr, flush=True)
+            self.unprinted = None

@@ -1,0 +1,89 @@
+"""`progress` and `track`: lines without a terminal, a bar with one."""
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from laminar._utils import progress as module
+from laminar._utils.progress import progress, track
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = SimpleNamespace(now=100.0)
+    monkeypatch.setattr(module.time, "perf_counter", lambda: clock.now)
+    return clock
+
+
+def use_terminal(monkeypatch):  # not a fixture: pytest replaces sys.stderr between setup and call
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+
+
+def run(clock, *, n_steps=30, **keywords):
+    with progress("Task", 50, **keywords) as report:
+        for i in range(1, n_steps + 1):
+            report(i, "  objective 1")
+            clock.now += 0.1
+
+
+# Lines
+
+
+@pytest.mark.parametrize("may_stop_early", [False, True])
+def test_lines_once_a_second(clock, capsys, may_stop_early):
+    run(clock, may_stop_early=may_stop_early)
+    printed = [int(line.split()[1].split("/")[0]) for line in capsys.readouterr().err.splitlines()]
+    assert (printed[0] == 1) == may_stop_early
+    assert printed[-1] == 30
+    assert 3 <= len(printed) <= 5
+
+
+def test_line_text(clock, capsys):
+    run(clock, n_steps=11, unit="images", may_stop_early=True)
+    assert capsys.readouterr().err.splitlines() == [
+        "Task 1/50 images  objective 1  0.0 s",
+        "Task 11/50 images  objective 1  1.0 s",
+    ]
+
+
+def test_last_line_after_error(clock, capsys):
+    def fail():
+        with progress("Task", 3) as report:
+            report(1)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert capsys.readouterr().err == "Task 1/3  0.0 s\n"
+
+
+# Bars
+
+
+@pytest.mark.parametrize(
+    ("may_stop_early", "seconds", "is_shown"), [(True, 0.1, False), (True, 2, True), (False, 0, True)]
+)
+def test_bar_on_terminal(clock, monkeypatch, capsys, may_stop_early, seconds, is_shown):
+    pytest.importorskip("rich")
+    use_terminal(monkeypatch)
+    with progress("Task", 10, may_stop_early=may_stop_early) as report:
+        clock.now += seconds
+        report(3, "  objective 0.5")
+    assert ("Task" in capsys.readouterr().err) == is_shown
+
+
+def test_lines_on_terminal_without_rich(clock, monkeypatch, capsys):
+    use_terminal(monkeypatch)
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    run(clock, n_steps=1)
+    assert capsys.readouterr().err == "Task 1/50  objective 1  0.0 s\n"
+
+
+# Iteration
+
+
+@pytest.mark.parametrize(("verbose", "expected"), [(0, ""), (1, "Search 3/3 fits  0.0 s\n")])
+def test_track_yields_all_items(clock, capsys, verbose, expected):
+    assert list(track([1, 2, 3], "Search", unit="fits", verbose=verbose)) == [1, 2, 3]
+    assert capsys.readouterr().err == expected
