@@ -8,7 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from laminar import NMF, MultiLayerNMF
 from laminar._engine.data.matrix import wrap
-from laminar.deep.multilayer import SmoothedChain
+from laminar._engine.problem import Problem
+from laminar.deep.multilayer import smoothed_fit
 from laminar.testing import check_model, check_term
 from reference import models as plain
 
@@ -37,14 +38,15 @@ def fit(X, layers=LAYERS, **parameters):
 
 @pytest.mark.parametrize("theta", [0.0, 0.3, 0.9])
 @pytest.mark.parametrize("loss", ["frobenius", "kl"])
-def test_terms_are_the_cost_with_the_matrix_in_between(theta, loss):
+def test_every_factor_sees_same_objective(theta, loss):
     H, Z = STARTS[0]
     S = (1 - theta) * np.eye(6) + theta / 6
     data, factors = wrap(X), {"H": H, "Z": np.ascontiguousarray(Z.T)}
     for name, F in factors.items():
-        term = SmoothedChain(data, loss=loss, theta=theta).term(name, factors)
-        assert term.value(F) == pytest.approx(plain.objective(X / data.scale, H, S @ Z, loss), rel=1e-10)
-        check_term(term, F)
+        objective = Problem({}, [smoothed_fit(data, loss, theta)]).objective(name, factors)
+        expected = plain.objective(X / data.scale, H, S @ Z, loss)
+        assert objective.evaluate(F).value == pytest.approx(expected, rel=1e-10)
+        check_term(objective, F)
 
 
 @pytest.mark.parametrize("theta", [0.0, 0.5, 0.9])

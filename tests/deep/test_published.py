@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from laminar import WSF, DeepSemiNMF, DeepWSF, SemiNMF
+from laminar._engine.monitor import Monitor
 from laminar.deep import published
 from laminar.deep.composition import compose
 from laminar.graphs import Labels
@@ -36,6 +37,12 @@ def run(X, layers, links, alphas):
     H, Z = plain.pretrain(X, starts(layers), links, alphas, SWEEPS)
     sweeps = list(plain.fine_tune(X, H, Z, links, alphas, SWEEPS))
     return *sweeps[-1], [plain.top_objective(X, *sweep, links, alphas) for sweep in sweeps]
+
+
+def algorithm(X, codes, weights, graphs, sweeps):
+    """Codes, weights and history of the published algorithm."""
+    monitor = Monitor(sweeps, 0)
+    return *published.algorithm(X, codes, weights, graphs, monitor), monitor.history
 
 
 def check(model, X, H, Z, history):
@@ -79,7 +86,7 @@ def test_every_sweep_is_that_of_the_loops(graphs):
     H, Z = plain.pretrain(MIXED, starts(layers), links, alphas, 3)
     operators = [(0.5, Labels().build(MIXED, WHO)) if graphs else None] * 3
     for sweep, expected in enumerate(plain.fine_tune(MIXED, H, Z, links, alphas, 5), start=1):
-        *got, history = published.algorithm(MIXED, H, Z, operators, max_iter=sweep)
+        *got, history = algorithm(MIXED, H, Z, operators, sweep)
         for ours, theirs in zip(got, expected, strict=True):
             for one, other in zip(ours, theirs, strict=True):
                 assert_allclose(one, other, atol=1e-8 * np.abs(other).max())
@@ -93,7 +100,7 @@ def test_codes_and_labels_of_hidden_layers_do_nothing_in_fine_tuning(alpha):
     H, Z = plain.pretrain(MIXED, starts(layers), *no_links(layers), 3)
     (*_, (without, weights)) = plain.fine_tune(MIXED, H, Z, links, [0.0] * 3, 8, hidden=False)
     graph = (alpha, Labels().build(MIXED, POSE)) if alpha else None
-    codes, got, _ = published.algorithm(MIXED, H, Z, [graph, graph, None], max_iter=8)
+    codes, got, _ = algorithm(MIXED, H, Z, [graph, graph, None], 8)
     assert_allclose(codes[-1], without[-1], atol=1e-9)
     for one, other in zip(got, weights, strict=True):
         assert_allclose(one, other, atol=1e-8 * np.abs(other).max())
@@ -106,7 +113,7 @@ def test_fine_tuning_is_semi_nmf_of_the_top_codes(X, layers):
     nothing = [None] * len(layers)
     codes, weights = published.greedy(X, layers, nothing, np.random.RandomState(1), max_iter=5)
     semi = SemiNMF(4, rule="published", init=(codes[-1], None), max_iter=10, tol=0).fit(X)
-    codes, weights, history = published.algorithm(X, codes, weights, nothing, max_iter=10)
+    codes, weights, history = algorithm(X, codes, weights, nothing, 10)
     assert_allclose(semi.objective_history_, history, rtol=1e-9)
     expected = codes[-1] * np.linalg.norm(compose(weights)[-1], axis=1)
     assert_allclose(semi.layers_[0].representation, expected, atol=1e-7 * expected.max())
@@ -118,7 +125,7 @@ def test_one_layer_of_algorithm_2_is_published_wsf():
     wsf = WSF(4, alpha=0.7, rule="published", scale="none", init=(start, None), max_iter=2 * SWEEPS, tol=0)
     H = wsf.fit(MIXED, WHO).layers_[0].representation
     codes, weights = published.layer(MIXED, start, graph, max_iter=SWEEPS)
-    (deep,), (basis,), _ = published.algorithm(MIXED, [codes], [weights], [graph], max_iter=SWEEPS)
+    (deep,), (basis,), _ = algorithm(MIXED, [codes], [weights], [graph], SWEEPS)
     deep = deep * np.linalg.norm(basis, axis=1)
     assert_allclose(H, deep, atol=1e-7 * deep.max())
 
@@ -134,5 +141,5 @@ def test_labels_without_weight_leave_algorithm_1():
 def test_hidden_layers_lose_their_rank():
     """methods.md 5.1: one sweep leaves the weights of a hidden layer the rank of the top one."""
     codes, weights = published.greedy(MIXED, (9, 4), [None] * 2, np.random.RandomState(0), max_iter=5)
-    swept = published.algorithm(MIXED, codes, weights, [None] * 2, max_iter=1)[1]
+    swept = algorithm(MIXED, codes, weights, [None] * 2, 1)[1]
     assert [np.linalg.matrix_rank(Z[0], tol=1e-8) for Z in (weights, swept)] == [9, 4]

@@ -10,6 +10,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from laminar import MultiViewDeepNMF
 from laminar._base.clusters import above_noise
+from laminar._engine.monitor import Monitor
 from laminar.datasets import make_views, partial_labels
 from laminar.deep import published
 from laminar.metrics import clustering_accuracy, normalized_mutual_information
@@ -133,10 +134,12 @@ def test_hidden_layers_lead_to_the_same_codes():
 def test_published_rule_on_one_view_is_deep_semi_nmf():
     X, graphs = VIEWS[0], [None, None]
     start = published.greedy(X, (12, 6), graphs, np.random.RandomState(0), max_iter=5)
-    _, _, history = published.algorithm(X, *start, graphs, max_iter=10)
+    monitor = Monitor(10, 0)
+    published.algorithm(X, *start, graphs, monitor)
     H, Z = (list(part) for part in start)
-    found = published_views.algorithm([X], [H], [Z], H[-1], [None], gamma=2.0, beta=0.0, max_iter=10)
-    np.testing.assert_allclose(found.history, history, rtol=1e-8)
+    views = Monitor(10, 0)
+    published_views.algorithm([X], [H], [Z], H[-1], [None], views, gamma=2.0, beta=0.0)
+    np.testing.assert_allclose(views.history, monitor.history, rtol=1e-8)
 
 
 @pytest.mark.parametrize(("tol", "converged"), [(0.9, True), (0.0, False)])
@@ -320,7 +323,7 @@ def test_codes_out_of_range_are_refused():
 
 
 def test_a_view_without_content_has_no_weight():
-    with pytest.warns(UserWarning, match="say nothing"):
+    with pytest.warns(UserWarning, match="All samples are equal in views"):
         model = fit([*VIEWS[:3], np.ones((120, 3))])
     assert model.weights_[3] == 0
     assert clustering_accuracy(Y, model.labels_) == 1

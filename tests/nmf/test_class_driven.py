@@ -7,8 +7,6 @@ from numpy.testing import assert_allclose
 from sklearn.exceptions import NotFittedError
 
 from laminar import NMF, ClassDrivenNMF
-from laminar._engine.data.matrix import wrap
-from laminar._engine.problem import Chain, Problem
 from reference import models as plain
 
 N, P, C = 60, 12, 3
@@ -58,7 +56,8 @@ def price(model, H, Z):
 def test_mask_of_the_papers_example():
     model = ClassDrivenNMF(components_per_class=2)
     data = np.ones((5, 4))
-    penalty = model._penalty(data, wrap(data), ["a", "b", "c", None, None], None)
+    problem = model._problem(data, ["a", "b", "c", None, None], None)
+    penalty = problem.addends[1]("H", {"H": np.ones((5, 6)), "Z": np.ones((4, 6))})
     expected = [[0, 0, 1, 1, 1, 1], [1, 1, 0, 0, 1, 1], [1, 1, 1, 1, 0, 0], [0] * 6, [0] * 6]
     assert penalty.mask(slice(0, 5)).tolist() == expected
     assert penalty.mask(slice(1, 3)).tolist() == expected[1:3]
@@ -174,16 +173,24 @@ def test_names_of_classes_do_not_matter(loss, given):
         assert_allclose(other.components_, one.components_[order], atol=1e-7)
 
 
-def test_components_of_a_start_go_where_they_cost_least():
-    model, start = ClassDrivenNMF(4), {"H": H0[:, :4], "Z": np.ascontiguousarray(Z0[:4].T)}
-    problem = Problem(Chain(wrap(X)), model._constraints, model._penalty(X, wrap(X), Y, None))
-    prices = [problem.penalty.value(start["H"][:, list(p)], start["Z"][:, list(p)]) for p in permutations(range(4))]
-    dealt = model._settled(start, problem)
-    assert min(prices) < 0.99 * max(prices)
-    assert problem.penalty.value(dealt["H"], dealt["Z"]) == pytest.approx(min(prices))
-    assert_allclose(dealt["H"] @ dealt["Z"].T, start["H"] @ start["Z"].T)  # the same product
-    given = model.set_params(init=(start["H"], start["Z"].T))._settled(start, problem)
-    assert given is start
+def test_named_start_is_assigned_at_least_penalty():
+    model = ClassDrivenNMF(4, init="random", random_state=0)
+    problem = model._problem(X, Y, None)
+    start = model._start(problem, X)
+
+    def cost(order):
+        H, Z = (start[name][:, list(order)] for name in ("H", "Z"))
+        return problem.addends[1]("H", {"H": H, "Z": Z}).value(H)
+
+    costs = [cost(order) for order in permutations(range(4))]
+    assert min(costs) < 0.99 * max(costs)
+    assert cost(range(4)) == pytest.approx(min(costs))
+
+
+def test_given_start_keeps_its_order():
+    model = ClassDrivenNMF(4, init=(H0[:, :4], Z0[:4]))
+    start = model._start(model._problem(X, Y, None), X)
+    assert_allclose(start["H"], H0[:, :4])
 
 
 # ------------------------------------------------------------------------------------- rows and columns of counts

@@ -7,8 +7,7 @@ from laminar import GNMF, NMF, DiscriminantNMF
 from laminar._engine import updates
 from laminar._engine.constraints import NonNegative
 from laminar._engine.data.matrix import wrap
-from laminar._engine.penalties import Smooth
-from laminar._engine.problem import Chain, Problem
+from laminar._engine.problem import Problem, fit as squared_error, smooth_codes
 from laminar._utils.labels import read_attribute
 from laminar.graphs import Labels
 from laminar.nmf.discriminant import Scatter
@@ -58,13 +57,13 @@ def test_operator_is_the_dense_one(weights, self_loops, dtype):
     operator = Scatter(read_attribute(Y, N), *weights, self_loops=self_loops)
     L = weights[0] * INSIDE - weights[1] * ACROSS
     H, tol = H0.astype(dtype), 1e-5 if dtype == np.float32 else 1e-12
-    up, down, lean = (np.vstack([part(slice(0, 40)), part(slice(40, N))]) for part in operator.parts(H))
+    up, down, lean = (np.vstack([part(slice(0, 40)), part(slice(40, N))]) for part in operator.rows(H))
     assert up.dtype == down.dtype == lean.dtype == dtype
-    assert_allclose(lean, operator.stiffness[:, None] * H - L @ H, atol=tol)
+    assert_allclose(lean, operator.row_curvature[:, None] * H - L @ H, atol=tol)
     assert up.min() >= 0 <= down.min()
     assert_allclose(up - down, L @ H, atol=tol)
     assert_allclose(operator.quad_columns(H), np.einsum("ia,ij,ja->a", H, L, H), atol=30 * tol)
-    assert np.linalg.eigvalsh(np.diag(operator.stiffness) - L).min() > -1e-12
+    assert np.linalg.eigvalsh(np.diag(operator.row_curvature) - L).min() > -1e-12
 
 
 @every_solver
@@ -72,16 +71,17 @@ def test_operator_is_the_dense_one(weights, self_loops, dtype):
 def test_both_factors_go_down_on_an_operator_that_rewards(solver, weights):
     rule = {"hals": updates.hals, "mu": updates.multiplicative, "apg": updates.accelerated_gradient}[solver]
     signs, F = {"H": NonNegative(), "Z": NonNegative()}, {"H": H0, "Z": np.ascontiguousarray(Z0.T)}
-    problem = Problem(Chain(wrap(X)), signs, Smooth(Scatter(read_attribute(Y, N), *weights), 1.0))
+    penalty = smooth_codes(Scatter(read_attribute(Y, N), *weights), 1.0)
+    problem = Problem(signs, [squared_error(wrap(X)), penalty])
     for name in signs:
-        check_term(problem.term(name, F), F[name])
+        check_term(problem.objective(name, F), F[name])
     values = [problem.value(F)]
     for _ in range(40):
         for name in signs:
-            term = problem.term(name, F)
-            F[name] = rule(F[name], term, signs[name])
+            objective = problem.objective(name, F)
+            F[name] = rule(F[name], objective, signs[name])
             values.append(problem.value(F))
-            assert term.value(F[name]) == pytest.approx(values[-1], rel=1e-8, abs=1e-8)
+            assert objective.evaluate(F[name]).value == pytest.approx(values[-1], rel=1e-8, abs=1e-8)
     assert np.diff(values).max() <= 1e-10 * abs(values[0])
     assert values[-1] < 0  # below what a squared error could be: nothing clips it
 

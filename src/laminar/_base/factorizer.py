@@ -84,8 +84,11 @@ class NonNegativeData:
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if isinstance(self.init, str) and self.init in ("svd", "lp"):
-            raise ValueError(f'init="{self.init}" gives components of any sign: use it with SemiNMF, or "nndsvd" here.')
+        self._check_start(self.init)
+
+    def _check_start(self, init) -> None:
+        if isinstance(init, str) and init in ("svd", "lp"):
+            raise ValueError(f'init="{init}" gives components of any sign: use it with SemiNMF, or "nndsvd" here.')
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -237,6 +237,7 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
                     f"init: layer {i} must start from a pair of arrays (H, Z) or from one of "
                     f"{', '.join(['auto', *STARTS])}; got {what}."
                 )
+            self._check_start(start)
         return starts
 
     def _fit_layers(self, X, starts: list, hook: Hook) -> list[tuple[np.ndarray, np.ndarray, Solution]]:

@@ -152,7 +152,8 @@ def test_single_precision(activation, solver):
     single = X.astype(np.float32)
     stack, H = start(activation, data=single)
     assert H.dtype == np.float32
-    fit = fit_stack(single, stack, H, solver=solver, max_iter=4, tol=0)  # later paths part
+    # A few iterations: from then on rounding decides which kink of relu a line search meets first.
+    fit = fit_stack(single, stack, H, solver=solver, max_iter=4, tol=0)
     assert {F.dtype for F in (fit.H, *fit.stack.weights)} == {np.dtype(np.float32)}
     double = fit_stack(X, stack, H, solver=solver, max_iter=4, tol=0)
     assert fit.history[-1] == pytest.approx(double.history[-1], rel=0.05)
