@@ -7,7 +7,7 @@ from scipy.optimize import nnls
 from sklearn.exceptions import ConvergenceWarning
 
 from laminar import NMF, MultiLayerNMF
-from laminar._engine.data.matrix import wrap
+from laminar._engine.data.wrap import wrap
 from laminar.deep.multilayer import SmoothedChain
 from laminar.testing import check_model, check_term
 from reference import models as plain

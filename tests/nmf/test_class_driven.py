@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from sklearn.exceptions import NotFittedError
 
 from laminar import NMF, ClassDrivenNMF
-from laminar._engine.data.matrix import wrap
+from laminar._engine.data.wrap import wrap
 from laminar._engine.problem import Chain, Problem
 from reference import models as plain
 

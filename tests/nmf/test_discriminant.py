@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from laminar._engine.penalties import Smooth
 from numpy.testing import assert_allclose
 
 from laminar import GNMF, NMF, DiscriminantNMF
 from laminar._engine import updates
 from laminar._engine.constraints import NonNegative
-from laminar._engine.data.matrix import wrap
-from laminar._engine.penalties import Smooth
+from laminar._engine.data.wrap import wrap
 from laminar._engine.problem import Chain, Problem
 from laminar._utils.labels import read_attribute
 from laminar.graphs import Labels

@@ -14,7 +14,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._engine.constraints import Constraint
-from .._engine.data.matrix import Matrix, smallest, wrap
+from .._engine.data.matrix import Matrix, smallest
+from .._engine.data.wrap import wrap
 from .._engine.linalg.small import safe_divide
 from .._engine.monitor import Monitor, Solution
 from .._engine.problem import FITS, Addend, Factors, Problem, fit, loss_value
@@ -166,7 +167,6 @@ class Factorizer(CallbackSupportMixin, Coder):
             self.objective_history_ = problem.in_units(np.array(solution.history))
             self.n_iter_, self.converged_ = solution.n_iter, solution.converged
             self._attributes(solution, problem, X)
-        problem.data.drop_transpose()
         self._warn_unconverged()
         return self
 

@@ -16,7 +16,8 @@ from scipy.linalg import eigh
 
 from ..._utils import threads
 from ..linalg.small import column_signs
-from .matrix import CACHED, Matrix, Rows, dense, wrap
+from .matrix import CACHED, Matrix, Rows, dense
+from .wrap import wrap
 
 _SIDE = 1500  # samples up to which a view with more features than samples is replaced by one with as many
 
@@ -26,10 +27,7 @@ class Derived(Matrix):
 
     nonnegative = False
     scale = 1.0
-
-    def rows(self, b: slice) -> np.ndarray:
-        """Rows b as an array, so few at a time."""
-        raise NotImplementedError
+    has_gram = True
 
     def _cut(self, size: int) -> list[slice]:
         """The rows in slices of about this size."""
@@ -231,7 +229,7 @@ def isometric(part: Matrix) -> Matrix:
     ((4, 3), True)
     """
     n, p = part.shape
-    if p <= n or n > _SIDE or not hasattr(part, "gram"):
+    if p <= n or n > _SIDE or not part.has_gram:
         return part
     return wrap((coordinates(part.T.gram()) * part.scale).astype(part.dtype))
 
