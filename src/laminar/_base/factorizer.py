@@ -59,28 +59,6 @@ class Factorization(Problem):
         return value * self.unit + self.offset
 
 
-class NonNegativeData:
-    """Check of X for factorisations of non-negative data."""
-
-    def _check_data(self, X) -> None:
-        least = smallest(X)
-        if least < 0:
-            raise ValueError(
-                f"Negative values in data passed to {type(self).__name__}: the smallest entry of X is {least:.3g}. "
-                "Use SemiNMF or WSF for data of any sign, or shift X."
-            )
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if isinstance(self.init, str) and self.init in ("svd", "lp"):
-            raise ValueError(f'init="{self.init}" gives components of any sign: use it with SemiNMF, or "nndsvd" here.')
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
-
-
 class Factorizer(CallbackSupportMixin, Coder):
     """Base of the estimators with one layer: from X to a `Problem`, its solution and the fitted attributes."""
 
@@ -315,3 +293,25 @@ class Factorizer(CallbackSupportMixin, Coder):
         self.layers_ = [Layer(self.components_, self.components_, H)]
         self.clusters_ = Clusters(H, self.random_state)
         self._n_features_out = len(self.components_)
+
+
+class NonNegativeData(Factorizer):
+    """Base of the factorisations of non-negative data."""
+
+    def _check_data(self, X) -> None:
+        least = smallest(X)
+        if least < 0:
+            raise ValueError(
+                f"Negative values in data passed to {type(self).__name__}: the smallest entry of X is {least:.3g}. "
+                "Use SemiNMF or WSF for data of any sign, or shift X."
+            )
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if isinstance(self.init, str) and self.init in ("svd", "lp"):
+            raise ValueError(f'init="{self.init}" gives components of any sign: use it with SemiNMF, or "nndsvd" here.')
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags

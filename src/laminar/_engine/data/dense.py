@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
 
 from ..._utils import threads
-from .matrix import CACHED, FLOOR, Matrix, Rows
+from .matrix import CACHED, FLOOR, Matrix, Rows, RowsOf
 
 
 class Dense(Matrix):
@@ -112,7 +111,7 @@ class Dense(Matrix):
 
         return sum(threads.each(share, threads.shares(threads.blocks(self.shape[0], 1024))))
 
-    def ratio_times(self, M: np.ndarray) -> Callable[[slice, np.ndarray], np.ndarray]:
+    def ratio_times(self, M: np.ndarray) -> RowsOf:
         """``(X / (F M^T)) @ M`` on rows b, where F is f."""
         # The model is brought to the units of X, never X to unit scale: it would have to be copied.
         c = self.dtype.type(self.scale)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -45,7 +47,7 @@ class Derived(Matrix):
 
         def share(blocks: list[slice]) -> np.ndarray:
             parts = (self.rows(b).astype(np.float64) for b in blocks)
-            return sum(part.T @ part for part in parts)
+            return reduce(add, (part.T @ part for part in parts))
 
         return sum(threads.each(share, threads.shares(self._cached())))
 
@@ -101,7 +103,7 @@ class Normalized(Derived):
 
     def _lengths(self) -> np.ndarray:
         def block(b: slice) -> np.ndarray:
-            part = self.base.rows(b)
+            part: Any = self.base.rows(b)
             if sp.issparse(part):
                 return np.sqrt(np.asarray(part.multiply(part).sum(axis=1, dtype=np.float64)).ravel())
             return np.sqrt(np.einsum("ij,ij->i", part, part, dtype=np.float64))
@@ -216,7 +218,7 @@ class Stacked(Derived):
 
             return rows
         products = [part.times(root * R[s]) for part, root, s in zip(self.parts, self.roots, self.slices, strict=True)]
-        return lambda b: sum(product(b) for product in products)
+        return lambda b: reduce(add, (product(b) for product in products))
 
 
 def isometric(part: Matrix) -> Matrix:

@@ -21,6 +21,9 @@ from ..._utils import threads
 Rows = Callable[[Any], np.ndarray]
 """A matrix as a function of a block of its rows, a slice or indices."""
 
+RowsOf = Callable[[Any, np.ndarray], np.ndarray]
+"""The same of a matrix that depends on a factor F, whose rows in the block are the second argument."""
+
 FLOOR = 1e-12  # of a model's value under a logarithm or in a denominator, in unit scale; a choice
 CACHED = 1 << 17  # entries of a block that stays in the second-level cache: 1 MB in float64
 
@@ -65,7 +68,7 @@ class Matrix(ABC):
         """Return every step-th row as a matrix, in the same unit."""
         raise self._missing("every")
 
-    def ratio_times(self, M: np.ndarray) -> Callable[[slice, np.ndarray], np.ndarray]:
+    def ratio_times(self, M: np.ndarray) -> RowsOf:
         """Return ``(X / (F M^T)) @ M`` as a function of a slice of rows and of F there."""
         raise self._missing("ratio_times")
 

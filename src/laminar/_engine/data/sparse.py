@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -10,7 +9,7 @@ import scipy.sparse as sp
 
 from ..._utils import threads
 from ..linalg import kernels
-from .matrix import FLOOR, Matrix, Rows, unit_of
+from .matrix import FLOOR, Matrix, Rows, RowsOf, unit_of
 
 
 class Sparse(Matrix):
@@ -65,7 +64,7 @@ class Sparse(Matrix):
 
         return rows
 
-    def ratio_times(self, M: np.ndarray) -> Callable[[slice, np.ndarray], np.ndarray]:
+    def ratio_times(self, M: np.ndarray) -> RowsOf:
         """``(X / (F M^T)) @ M`` on rows b, where F is f."""
 
         def rows(b: slice, f: np.ndarray) -> np.ndarray:
