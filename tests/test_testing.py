@@ -8,7 +8,7 @@ import pytest
 from laminar import NMF, SemiNMF
 from laminar._engine import updates
 from laminar._engine.constraints import Free, NonNegative
-from laminar._engine.data.matrix import wrap
+from laminar._engine.data.wrap import wrap
 from laminar._engine.terms import KL, Quad
 from laminar.testing import check_model, check_term, check_update
 

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from laminar.nmf.concept_terms import Mixtures, SplitMixtures, descend
 from threadpoolctl import threadpool_limits
 
 from laminar._engine.constraints import NonNegative
-from laminar._engine.data.matrix import wrap
+from laminar._engine.data.wrap import wrap
 from laminar._engine.updates import hals, multiplicative
 from laminar._utils import threads
-from laminar.nmf.concept_terms import Mixtures, SplitMixtures, descend
 from laminar.testing import check_term
 
 N, P, K = 70, 9, 3

@@ -14,7 +14,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._engine.constraints import Constraint
-from .._engine.data.matrix import Matrix, smallest, wrap
+from .._engine.data.matrix import Matrix, smallest
+from .._engine.data.wrap import wrap
 from .._engine.linalg.small import safe_divide
 from .._engine.monitor import Monitor, Solution
 from .._engine.problem import FITS, Addend, Factors, Problem, fit, loss_value
@@ -69,31 +70,6 @@ class Factorization(Problem):
     def expand(self, H: np.ndarray) -> np.ndarray:
         """Return codes of the samples in the unit scale of X, from codes of the rows of ``data``."""
         return H
-
-
-class NonNegativeData:
-    """Check of X for factorisations of non-negative data."""
-
-    def _check_data(self, X) -> None:
-        least = smallest(X)
-        if least < 0:
-            raise ValueError(
-                f"Negative values in data passed to {type(self).__name__}: the smallest entry of X is {least:.3g}. "
-                "Use SemiNMF or WSF for data of any sign, or shift X."
-            )
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        self._check_start(self.init)
-
-    def _check_start(self, init) -> None:
-        if isinstance(init, str) and init in ("svd", "lp"):
-            raise ValueError(f'init="{init}" gives components of any sign: use it with SemiNMF, or "nndsvd" here.')
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
 
 
 class Factorizer(CallbackSupportMixin, Coder):
@@ -182,7 +158,6 @@ class Factorizer(CallbackSupportMixin, Coder):
             self.objective_history_ = problem.in_units(np.array(solution.history))
             self.n_iter_, self.converged_ = solution.n_iter, solution.converged
             self._attributes(solution, problem, X)
-        problem.data.drop_transpose()
         self._warn_unconverged()
         return self
 
@@ -331,3 +306,28 @@ class Factorizer(CallbackSupportMixin, Coder):
         self.layers_ = [Layer(self.components_, self.components_, H)]
         self.clusters_ = Clusters(H, self.random_state)
         self._n_features_out = len(self.components_)
+
+
+class NonNegativeData(Factorizer):
+    """Base of the factorisations of non-negative data."""
+
+    def _check_data(self, X) -> None:
+        least = smallest(X)
+        if least < 0:
+            raise ValueError(
+                f"Negative values in data passed to {type(self).__name__}: the smallest entry of X is {least:.3g}. "
+                "Use SemiNMF or WSF for data of any sign, or shift X."
+            )
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._check_start(self.init)
+
+    def _check_start(self, init) -> None:
+        if isinstance(init, str) and init in ("svd", "lp"):
+            raise ValueError(f'init="{init}" gives components of any sign: use it with SemiNMF, or "nndsvd" here.')
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import StrOptions
 
 from .._base.factorizer import Factorization, Factorizer, NonNegativeData
-from .._engine.data.matrix import Matrix, wrap
+from .._engine.data.matrix import Matrix
+from .._engine.data.wrap import wrap
 from .._engine.problem import FITS, loss_value
 from .._utils.callbacks import with_callbacks
 from .._utils.labels import read_attribute
