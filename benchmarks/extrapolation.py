@@ -20,11 +20,12 @@ import numpy as np
 import laminar as lm
 from laminar import datasets
 from laminar._engine import solve
+from laminar._engine.solve import Extrapolation
 from laminar.metrics import clustering_accuracy
 
 
 @dataclass
-class Constant(solve.Extrapolation):
+class Constant(Extrapolation):
     """No extrapolation, or one whose bound never grows."""
 
     def grow(self) -> None:
@@ -32,7 +33,7 @@ class Constant(solve.Extrapolation):
 
 
 @dataclass
-class Late(solve.Extrapolation):
+class Late(Extrapolation):
     """Extrapolation that starts after five sweeps."""
 
     beta: float = 0.0
@@ -48,7 +49,7 @@ class Late(solve.Extrapolation):
 
 
 @dataclass
-class Slower(solve.Extrapolation):
+class Slower(Extrapolation):
     """The divisor of Ang and Gillis' code."""
 
     def shrink(self) -> None:
@@ -57,10 +58,10 @@ class Slower(solve.Extrapolation):
 
 
 VARIANTS = {
-    "beta 0.5 (the library)": solve.Extrapolation,
+    "beta 0.5 (the library)": Extrapolation,
     "none": lambda: Constant(0.0),
-    "beta 0.3": lambda: solve.Extrapolation(0.3),
-    "beta 0.4": lambda: solve.Extrapolation(0.4),
+    "beta 0.3": lambda: Extrapolation(0.3),
+    "beta 0.4": lambda: Extrapolation(0.4),
     "divisor 1.5": Slower,
     "after five sweeps": Late,
 }

@@ -208,10 +208,10 @@ def n_classes(tree: Tree) -> int:
 def core_kinds(tree: Tree) -> int:
     """Kinds of class in the optimisation core: classes that share a base, or three public methods, are of one kind.
 
-    The core is ``_engine`` without its data and linear algebra, and the models' own problems; where there is no
+    Protocols, which describe a kind, and records without a public method do not count. The core is ``_engine`` without its data and linear algebra, and the models' own problems; where there is no
     ``_engine``, the flat modules that were the core.
     """
-    classes = [node for module, node in tree.classes() if _is_core(module)]
+    classes = [node for module, node in tree.classes() if _is_core(module) and _behaves(node)]
     methods = [{name for name in _members(node) if not name.startswith("_")} for node in classes]
     kind = list(range(len(classes)))
     for a, one in enumerate(classes):
@@ -220,6 +220,12 @@ def core_kinds(tree: Tree) -> int:
             if a < b and related:
                 kind = [kind[a] if k == kind[b] else k for k in kind]
     return len(set(kind))
+
+
+def _behaves(node: ast.ClassDef) -> bool:
+    methods = [part.name for part in node.body if isinstance(part, ast.FunctionDef)]
+    is_protocol = "Protocol" in {_name(base) for base in node.bases}
+    return not is_protocol and any(not name.startswith("_") or name == "__call__" for name in methods)
 
 
 def _is_core(module: str) -> bool:
