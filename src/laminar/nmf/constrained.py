@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import StrOptions
 from .._base.factorizer import Factorization, Factorizer, NonNegativeData
 from .._engine.data.matrix import Matrix, wrap
 from .._engine.monitor import Solution
-from .._engine.problem import FITS, Factors, loss_value
+from .._engine.problem import FITS, loss_value
 from .._utils.callbacks import with_callbacks
 from .._utils.labels import read_attribute
 from .._utils.typing import Data
@@ -205,11 +205,8 @@ class ConstrainedNMF(NonNegativeData, Factorizer):
         problem = self._factorization(shared.data, [], offset=shared.offset)
         return JoinedFactorization(**vars(problem), shared=shared)
 
-    def _start(self, problem: Factorization, X) -> Factors:
-        factors = super()._start(problem, X)
-        if isinstance(problem, JoinedFactorization) and not isinstance(self.init, str):
-            return {**factors, "H": problem.shared.join(factors["H"])}
-        return factors
+    def _given_codes(self, H: np.ndarray, problem: Factorization) -> np.ndarray:
+        return problem.shared.join(H) if isinstance(problem, JoinedFactorization) else H
 
     def _attributes(self, solution: Solution, problem: Factorization, X) -> None:
         if not isinstance(problem, JoinedFactorization):
