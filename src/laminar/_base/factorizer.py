@@ -273,14 +273,14 @@ class Factorizer(CallbackSupportMixin, Coder):
             raise ValueError("init: H must be given; Z may be None, the best components for H are then taken.")
         (n, p), (H, Z) = X.shape, given
         H = self._check_factor("H", H, (n, k), problem.constraints["H"])
-        H = self._given_codes(H.astype(data.dtype), problem)
+        H = self._codes_to_start(H.astype(data.dtype), problem)
         if Z is None:
             return {"H": H, "Z": best_components(data, H, problem.constraints["Z"])}
         Z = self._check_factor("Z", Z, (k, p), problem.constraints["Z"])
         # The scale of X is in the components here and in the codes of the fitted model.
         return {"H": H, "Z": np.array(Z.T / data.scale, data.dtype, order="C")}
 
-    def _given_codes(self, H: np.ndarray, problem: Factorization) -> np.ndarray:
+    def _codes_to_start(self, H: np.ndarray, problem: Factorization) -> np.ndarray:
         """Return codes of the rows of the problem, from given codes of the samples."""
         return H
 

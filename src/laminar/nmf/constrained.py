@@ -205,7 +205,7 @@ class ConstrainedNMF(NonNegativeData, Factorizer):
         problem = self._factorization(shared.data, [], offset=shared.offset)
         return JoinedFactorization(**vars(problem), shared=shared)
 
-    def _given_codes(self, H: np.ndarray, problem: Factorization) -> np.ndarray:
+    def _codes_to_start(self, H: np.ndarray, problem: Factorization) -> np.ndarray:
         return problem.shared.join(H) if isinstance(problem, JoinedFactorization) else H
 
     def _attributes(self, solution: Solution, problem: Factorization, X) -> None:
