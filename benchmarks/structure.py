@@ -208,8 +208,9 @@ def n_classes(tree: Tree) -> int:
 def core_kinds(tree: Tree) -> int:
     """Kinds of class in the optimisation core: classes that share a base, or three public methods, are of one kind.
 
-    Protocols, which describe a kind, and records without a public method do not count. The core is ``_engine`` without its data and linear algebra, and the models' own problems; where there is no
-    ``_engine``, the flat modules that were the core.
+    Protocols, which describe a kind, and records without a public method do not count. The core is ``_engine`` without
+    its data and linear algebra, and the models' own problems; where there is no ``_engine``, the flat modules that were
+    the core.
     """
     classes = [node for module, node in tree.classes() if _is_core(module) and _behaves(node)]
     methods = [{name for name in _members(node) if not name.startswith("_")} for node in classes]

@@ -1,9 +1,12 @@
+"""`ConstrainedNMF` against the paper's loop and the laws it collapses by; `SharedRows`, the rows of its classes."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import nnls
 
 from laminar import NMF, ConstrainedNMF
+from laminar.nmf.constrained import SharedRows
 from reference import models as plain
 
 N, P, C, K = 60, 12, 3, 4
@@ -158,17 +161,8 @@ def test_samples_that_are_alike_lose_nothing(loss):
 
 @every_way
 @pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix])
-def test_sparse_is_dense_and_stays_sparse(way, form):
-    kinds = []
-
-    class Spied(ConstrainedNMF):
-        def _samples(self, X, y):
-            samples = super()._samples(X, y)
-            kinds.append(type(samples.data).__name__)
-            return samples
-
-    dense, sparse = (Spied(K, init=(H0, Z0), max_iter=10, tol=0, **way).fit(F, Y) for F in (X, form(X)))
-    assert kinds == ["Dense", "Sparse"]
+def test_sparse_data_give_what_dense_data_give(way, form):
+    dense, sparse = (ConstrainedNMF(K, init=(H0, Z0), max_iter=10, tol=0, **way).fit(F, Y) for F in (X, form(X)))
     if way.get("solver") == "hals":  # a cheaper product is worth fewer sweeps: another way to the same end
         assert sparse.objective_history_[-1] == pytest.approx(dense.objective_history_[-1], rel=1e-2)
         return
@@ -197,3 +191,62 @@ def test_sums_that_are_out_of_range():
         fit(large, np.zeros(N), loss="kl")
     with pytest.raises(ValueError, match=r"its square is out of range. Divide X by a constant"):
         fit(1e300 * X)
+
+
+# Rows that the samples of a class share
+
+CLASSES = np.array([-1, 1, 0, 1, -1, 0, 0, 2])
+ROWS = [[0], [1, 3], [2, 5, 6], [4], [7]]  # in the order of their first samples
+FEW = X[:8, :5]
+FORMS = {"C": np.asarray, "F": np.asfortranarray, "csr": sp.csr_array, "csc": sp.csc_matrix}
+every_form = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+
+
+def rows_of(shared, dtype=np.float64):
+    return shared.data.product(np.eye(5, dtype=dtype)) * shared.data.scale
+
+
+@both_losses
+@every_form
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_shared_rows_are_sums(loss, form, dtype):
+    shared = SharedRows(form(FEW.astype(dtype)), CLASSES, loss)
+    power = 0 if loss == "kl" else 0.5
+    expected = np.array([FEW[rows].sum(0) / len(rows) ** power for rows in ROWS])
+    assert shared.data.dtype == dtype
+    np.testing.assert_allclose(rows_of(shared, dtype), expected, rtol=1e-5 if dtype == np.float32 else 1e-12)
+
+
+@both_losses
+def test_joined_codes_expand_to_class_means(loss):
+    shared, H = SharedRows(FEW, CLASSES, loss), H0[:8]
+    back = shared.expand(shared.join(H)) * shared.whole.scale / shared.data.scale
+    expected = np.empty_like(H)
+    for rows in ROWS:
+        expected[rows] = H[rows].mean(0)
+    np.testing.assert_allclose(back, expected)
+
+
+@both_losses
+@every_form
+def test_objectives_differ_by_offset(loss, form):
+    shared = SharedRows(form(FEW), CLASSES, loss)
+    for seed in range(3):
+        draw = np.random.default_rng(seed)
+        H, Z = draw.random((5, 2)), draw.random((2, 5))
+        expanded = shared.expand(H) * shared.whole.scale / shared.data.scale
+        gap = plain.objective(FEW, expanded, Z, loss) - plain.objective(rows_of(shared), H, Z, loss)
+        assert shared.offset == pytest.approx(gap)
+
+
+@both_losses
+@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix])
+def test_shared_rows_of_sparse_data_are_sparse(loss, form):
+    assert sp.issparse(SharedRows(form(FEW), CLASSES, loss).data.rows(slice(0, 5)))
+
+
+@both_losses
+def test_shared_rows_of_single_samples_are_samples(loss):
+    shared = SharedRows(FEW, np.arange(8), loss)
+    np.testing.assert_allclose(rows_of(shared), FEW)
+    assert shared.offset == pytest.approx(0, abs=1e-12)

@@ -82,13 +82,14 @@ def test_gradients_add_up(name, total):
 
 
 def test_curvature_is_second_derivative(total):
-    expected = np.diag(G) + R[:, None] * C + RATIO / F
-    assert_allclose(total.curvature(ALL, F, G, np.zeros(K)), expected)
+    gradient, curvature = total.derivatives(ALL, F, G, np.zeros(K))
+    assert_allclose(curvature, np.diag(G) + R[:, None] * C + RATIO / F)
+    assert_allclose(gradient, total.gradient(ALL, F, G))
 
 
 def test_curvature_is_bounded_at_zero(total):
-    f, typical = np.zeros_like(F), np.full(K, 0.5)
-    assert_allclose(total.curvature(ALL, f, G, typical), np.diag(G) + R[:, None] * C + RATIO / 0.5)
+    _, curvature = total.derivatives(ALL, np.zeros_like(F), G, np.full(K, 0.5))
+    assert_allclose(curvature, np.diag(G) + R[:, None] * C + RATIO / 0.5)
 
 
 def test_part_of_rows_is_part_of_result(total):
