@@ -320,7 +320,7 @@ def test_codes_out_of_range_are_refused():
 
 
 def test_a_view_without_content_has_no_weight():
-    with pytest.warns(UserWarning, match="say nothing"):
+    with pytest.warns(UserWarning, match="have no effect"):
         model = fit([*VIEWS[:3], np.ones((120, 3))])
     assert model.weights_[3] == 0
     assert clustering_accuracy(Y, model.labels_) == 1
