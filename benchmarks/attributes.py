@@ -26,8 +26,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
 
 from laminar import NMF, WSF, AttributeLayers, ConstrainedNMF, DeepWSF, DiscriminantNMF, SemiNMF
-from laminar._engine.data.matrix import wrap
 from laminar._engine.data.svd import truncated_svd
+from laminar._engine.data.wrap import wrap
 from laminar._utils.labels import read_labels
 from laminar.attributes.bands import FilterBank
 from laminar.datasets import available, load, partial_labels

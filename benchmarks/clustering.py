@@ -14,8 +14,8 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 
 from laminar import NMF, DeepSemiNMF, SemiNMF
-from laminar._engine.data.matrix import wrap
 from laminar._engine.data.svd import truncated_svd
+from laminar._engine.data.wrap import wrap
 from laminar._engine.linalg.small import unit_rows
 from laminar.datasets import available, load
 from laminar.metrics import clustering_accuracy

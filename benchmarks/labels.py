@@ -26,8 +26,8 @@ from laminar import (
     DiscriminantNMF,
     SemiNMF,
 )
-from laminar._engine.data.matrix import wrap
 from laminar._engine.data.svd import truncated_svd
+from laminar._engine.data.wrap import wrap
 from laminar._engine.linalg.small import unit_rows
 from laminar.datasets import available, load, partial_labels
 from laminar.metrics import clustering_accuracy, normalized_mutual_information

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from laminar import NMF, SemiNMF
-from laminar._engine.data.matrix import wrap
 from laminar._engine.data.svd import truncated_svd
+from laminar._engine.data.wrap import wrap
 from laminar._engine.linalg.small import unit_rows, whitener
 from laminar.datasets import available, load
 from laminar.metrics import normalized_mutual_information

@@ -34,6 +34,8 @@ FLAT_CORE = {
     "pulled",
     "concepts",
 }
+# What masked, coupled, pulled and concepts became.
+OWN_PROBLEMS = {"deep.coupled", "deep.narrow", "multiview.missing", "multiview.multinmf_problem", "nmf.concept_problem"}
 BASES = {"Factorizer"}
 
 
@@ -204,15 +206,27 @@ def n_classes(tree: Tree) -> int:
 
 
 def core_kinds(tree: Tree) -> int:
-    """Classes in ``_engine``; where there is none, in the flat modules that were the core."""
-    engine = f"{PACKAGE}._engine."
-    folder = any(name.startswith(engine) for name in tree.trees)
-    inside = [module.startswith(engine) if folder else _is_flat_core(module) for module, _ in tree.classes()]
-    return sum(inside)
+    """Kinds of class in the optimisation core: classes that share a base, or three public methods, are of one kind.
+
+    The core is ``_engine`` without its data and linear algebra, and the models' own problems; where there is no
+    ``_engine``, the flat modules that were the core.
+    """
+    classes = [node for module, node in tree.classes() if _is_core(module)]
+    methods = [{name for name in _members(node) if not name.startswith("_")} for node in classes]
+    kind = list(range(len(classes)))
+    for a, one in enumerate(classes):
+        for b, other in enumerate(classes):
+            related = one.name in {_name(base) for base in other.bases} or len(methods[a] & methods[b]) >= 3
+            if a < b and related:
+                kind = [kind[a] if k == kind[b] else k for k in kind]
+    return len(set(kind))
 
 
-def _is_flat_core(module: str) -> bool:
-    return module.count(".") == 1 and module.rsplit(".", 1)[1] in FLAT_CORE
+def _is_core(module: str) -> bool:
+    parts = module.split(".")[1:]
+    if parts and parts[0] == "_engine":
+        return not {"data", "linalg"} & set(parts)
+    return ".".join(parts) in FLAT_CORE | OWN_PROBLEMS
 
 
 def own_loops(tree: Tree) -> int:

@@ -77,7 +77,7 @@ def cases(repeat: int) -> dict:
     found["MultiViewDeepNMF auto orl_mv"] = views(
         lm.MultiViewDeepNMF((80, 40), weights="auto", n_clusters=40, **seed), "orl_mv"
     )
-    found["MultiNMF uci_digits_mv"] = views(lm.MultiNMF(10, n_clusters=10, max_iter=10, **seed), "uci_digits_mv")
+    found["MultiNMF 3sources_mv"] = views(lm.MultiNMF(6, n_clusters=6, max_iter=10, **seed), "3sources_mv")
     found["AttributeLayers orl"] = fit(lm.AttributeLayers(**seed), "orl", y=True)
     found["SlowFeatureAnalysis frey"] = fit(lm.SlowFeatureAnalysis(**seed), "frey_video")
     return found

@@ -6,7 +6,7 @@ import pytest
 from laminar import NMF, SemiNMF
 from laminar._engine import updates
 from laminar._engine.constraints import Free, NonNegative, UnitSum
-from laminar._engine.data.matrix import wrap
+from laminar._engine.data.wrap import wrap
 from laminar._engine.objective import Objective
 from laminar._engine.terms import KL, GraphPenalty, Majoriser, Ridge, SquaredFit
 from laminar.graphs import Chain

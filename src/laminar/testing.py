@@ -44,7 +44,7 @@ def check_term(term, F, constraint=None, *, random_state=0) -> None:
     Examples
     --------
     >>> import numpy as np
-    >>> from laminar._engine.data.matrix import wrap
+    >>> from laminar._engine.data.wrap import wrap
     >>> from laminar._engine.terms import SquaredFit
     >>> rng = np.random.default_rng(0)
     >>> check_term(SquaredFit.of(wrap(rng.normal(size=(8, 5))), rng.normal(size=(5, 3))), rng.uniform(size=(8, 3)))
@@ -99,7 +99,7 @@ def check_update(update, F, objective, constraint=None, *, sweeps=20) -> None:
     --------
     >>> import numpy as np
     >>> from laminar._engine import updates
-    >>> from laminar._engine.data.matrix import wrap
+    >>> from laminar._engine.data.wrap import wrap
     >>> from laminar._engine.terms import SquaredFit
     >>> rng = np.random.default_rng(0)
     >>> fit = SquaredFit.of(wrap(rng.uniform(size=(8, 5))), rng.uniform(size=(5, 3)))

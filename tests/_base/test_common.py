@@ -358,7 +358,7 @@ NO_SIZE = dict.fromkeys(WIDTH, "layers must be one or more whole numbers above 0
 NO_SIZE[ClassDrivenNMF] = "3 classes"
 STILL = {SlowFeatureAnalysis: "X does not change over its 12 frames.*If .* tiny on purpose, multiply X"}
 PRICED = [WSF, SlowFeatureNMF, DiscriminantNMF, ClassDrivenNMF]
-TOO_SMALL = dict.fromkeys(PRICED, "X is too small for a penalty on codes as they come")
+TOO_SMALL = dict.fromkeys(PRICED, "X is too small for a penalty on codes of any scale")
 REFUSED = {
     ("one sample", "fast"): NO_PAIRS,
     ("one sample", "published"): NO_PAIRS,
@@ -371,7 +371,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:All samples are alike in views", "ignore:view . has .* of the weight")
+@pytest.mark.filterwarnings("ignore:All samples are equal in views", "ignore:view . has .* of the weight")
 @pytest.mark.parametrize(
     ("model", "case", "rule"),
     [
@@ -394,7 +394,7 @@ def test_odd_input_gives_finite_codes(model, case, rule):
     score = model.score(data) if isinstance(model, Coder) else 1
     for A in (H, codes, score, *(A for A in vars(model).values() if isinstance(A, np.ndarray | float))):
         assert np.isfinite(A).all()
-    assert score <= 1 + 1e-12
+    assert score <= 1 + (1e-7 if H.dtype == np.float32 else 1e-12)
     if not isinstance(model, SlowFeatureAnalysis):
         assert min(H.min(), codes.min()) >= 0
     if isinstance(model, Coder):

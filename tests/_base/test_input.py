@@ -151,7 +151,7 @@ X, y = np.random.default_rng(1).random((n, 30)), np.arange(n) % 30
 used = {}
 for model in [NMF(), NMF(loss="kl", rule="published"), SemiNMF(), WSF(), GNMF(graph="chain", loss="kl")]:
     name = repr(model)
-    model.set_params(n_components=20, init="random", max_iter=3, tol=0).fit(X[:100], y[:100])  # compile
+    model.set_params(n_components=20, init="random", max_iter=6, tol=0).fit(X[:100], y[:100])  # compile
     fit = peak(lambda: model.fit(X, y))
     codes = peak(lambda: model.transform(X)) if model.rule == "fast" and model.loss == "frobenius" else 0
     used[name] = fit, codes
@@ -180,7 +180,7 @@ for model, order, dtype in product(
     "CF",
     [np.float32, np.float64],
 ):
-    X = np.random.default_rng(2).random((1500, 1000), dtype).astype(dtype, order=order)
+    X = np.random.default_rng(2).random((1500, 2000), dtype).astype(dtype, order=order)
     model.set_params(init="random", max_iter=2, tol=0).fit(X[:50], y[:50])
     for work in (lambda: model.fit(X, y), lambda: model.score(X[:1000])):
         used.append((f"{model} {order} {dtype.__name__}", peak(work) / X.nbytes))

@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from laminar import GNMF, NMF, WSF, SemiNMF, SlowFeatureNMF
 from laminar._engine.constraints import UnitSum
-from laminar._engine.data.matrix import wrap
+from laminar._engine.data.wrap import wrap
 from laminar.graphs import Chain
 
 N, P, K = 30, 8, 3

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from laminar._engine.constraints import NonNegative
-from laminar._engine.data.matrix import wrap
+from laminar._engine.data.wrap import wrap
 from laminar._engine.nnls import MAX_PRIMAL, nnls_solver
 from laminar._engine.objective import Objective
 from laminar._engine.terms import SquaredFit

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import nnls
 
 from laminar._engine.constraints import Free, NonNegative, UnitSum
-from laminar._engine.data.matrix import wrap
+from laminar._engine.data.wrap import wrap
 from laminar._engine.objective import Objective
 from laminar._engine.terms import KL, Constant, GraphPenalty, MaskedL1, Ridge, SquaredFit, Tie
 from laminar._engine.updates import entrywise, hals, least_squares

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from laminar._engine.constraints import Free, NonNegative
-from laminar._engine.data.matrix import wrap
+from laminar._engine.data.wrap import wrap
 from laminar._engine.problem import Problem, fit, loss_value, smooth_codes, sparse_codes
 from laminar.graphs import KNN, Chain, Labels
 from laminar.testing import check_term

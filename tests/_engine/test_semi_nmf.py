@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from laminar import SemiNMF
-from laminar._engine.data.matrix import wrap
+from laminar._engine.data.wrap import wrap
 from laminar._engine.semi_nmf import exact_codes, semi_nmf
 from laminar._engine.updates import hals_or_exact, multiplicative
 from reference import kernels as plain

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from laminar._engine import updates
 from laminar._engine.constraints import Free, NonNegative, UnitSum
-from laminar._engine.data.matrix import wrap
+from laminar._engine.data.wrap import wrap
 from laminar._engine.monitor import Monitor
 from laminar._engine.problem import Problem, fit, smooth_codes, sparse_codes
 from laminar._engine.solve import Extrapolation, State, solve, sweep

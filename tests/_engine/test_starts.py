@@ -10,7 +10,7 @@ from sklearn.decomposition._nmf import _initialize_nmf
 from laminar import NMF, SemiNMF
 from laminar._engine import starts as init
 from laminar._engine.constraints import Free, NonNegative
-from laminar._engine.data.matrix import wrap
+from laminar._engine.data.wrap import wrap
 from laminar._engine.monitor import Monitor
 from laminar._engine.problem import Problem, fit
 from laminar._engine.solve import solve

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from laminar._engine import updates
 from laminar._engine.constraints import Free, NonNegative, UnitSum
-from laminar._engine.data.matrix import wrap
+from laminar._engine.data.wrap import wrap
 from laminar._engine.objective import Objective
 from laminar._engine.terms import KL, GraphPenalty, Majoriser, MaskedL1, Ridge, SquaredFit, Tie
 from laminar.graphs import Chain, Labels

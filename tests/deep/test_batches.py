@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from laminar import DeepSemiNMF, SemiNMF
-from laminar._engine.data.matrix import wrap
+from laminar._engine.data.wrap import wrap
 from laminar.deep.batches import Online
 from laminar.deep.composition import compose
 from reference import fresh

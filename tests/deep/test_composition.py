@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from laminar._engine.data.matrix import wrap
+from laminar._engine.data.wrap import wrap
 from laminar.deep.composition import (
     canonical,
     compose,

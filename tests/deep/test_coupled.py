@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from laminar._engine.data.matrix import wrap
+from laminar._engine.data.wrap import wrap
 from laminar._engine.monitor import Monitor
 from laminar._engine.solve import solve
 from laminar._engine.updates import hals, hals_or_exact

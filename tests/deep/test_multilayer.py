@@ -7,7 +7,7 @@ from scipy.optimize import nnls
 from sklearn.exceptions import ConvergenceWarning
 
 from laminar import NMF, MultiLayerNMF
-from laminar._engine.data.matrix import wrap
+from laminar._engine.data.wrap import wrap
 from laminar._engine.problem import Problem
 from laminar.deep.multilayer import smoothed_fit
 from laminar.testing import check_model, check_term

@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 
 from laminar import DeepSemiNMF
 from laminar._engine.constraints import Free, NonNegative
-from laminar._engine.data.matrix import wrap
+from laminar._engine.data.wrap import wrap
 from laminar._engine.monitor import Monitor
 from laminar._engine.solve import solve
 from laminar._engine.updates import hals_or_exact

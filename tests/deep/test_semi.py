@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from laminar import DeepSemiNMF, DeepWSF, SemiNMF
-from laminar._engine.data.matrix import wrap
+from laminar._engine.data.wrap import wrap
 from laminar.datasets import partial_labels
 from laminar.metrics import clustering_accuracy
 from laminar.testing import check_model

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from laminar._engine.constraints import Free, NonNegative
 from laminar._engine.data.derived import Stacked
-from laminar._engine.data.matrix import wrap
+from laminar._engine.data.wrap import wrap
 from laminar._engine.monitor import Monitor
 from laminar._engine.problem import Problem, fit, smooth_codes
 from laminar._engine.solve import solve

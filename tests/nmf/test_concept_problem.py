@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_limits
 
 from laminar._engine.constraints import NonNegative
-from laminar._engine.data.matrix import wrap
+from laminar._engine.data.wrap import wrap
 from laminar._engine.monitor import Monitor
 from laminar._engine.solve import solve
 from laminar._engine.updates import hals, multiplicative

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from laminar import GNMF, NMF, DiscriminantNMF
 from laminar._engine import updates
 from laminar._engine.constraints import NonNegative
-from laminar._engine.data.matrix import wrap
+from laminar._engine.data.wrap import wrap
 from laminar._engine.problem import Problem, smooth_codes
 from laminar._engine.problem import fit as squared_error
 from laminar._utils.labels import read_attribute

@@ -17,7 +17,8 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from .._engine.constraints import Constraint, Free, NonNegative
-from .._engine.data.matrix import Matrix, wrap
+from .._engine.data.matrix import Matrix
+from .._engine.data.wrap import wrap
 from .._engine.monitor import Monitor
 from .._engine.problem import Problem, fit, loss_value
 from .._engine.regression import best_codes, best_factor

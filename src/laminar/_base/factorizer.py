@@ -14,7 +14,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._engine.constraints import Constraint
-from .._engine.data.matrix import Matrix, smallest, wrap
+from .._engine.data.matrix import Matrix, smallest
+from .._engine.data.wrap import wrap
 from .._engine.linalg.small import safe_divide
 from .._engine.monitor import Monitor, Solution
 from .._engine.problem import FITS, Addend, Factors, Problem, fit, loss_value
@@ -57,30 +58,18 @@ class Factorization(Problem):
         """Return an objective in unit scale in the units of X."""
         return value * self.unit + self.offset
 
+    @property
+    def samples(self) -> Matrix:
+        """X, of which ``data`` may be a reduced form."""
+        return self.data
 
-class NonNegativeData:
-    """Check of X for factorisations of non-negative data."""
+    def join(self, H: np.ndarray) -> np.ndarray:
+        """Return codes of the rows of ``data``, from codes of the samples."""
+        return H
 
-    def _check_data(self, X) -> None:
-        least = smallest(X)
-        if least < 0:
-            raise ValueError(
-                f"Negative values in data passed to {type(self).__name__}: the smallest entry of X is {least:.3g}. "
-                "Use SemiNMF or WSF for data of any sign, or shift X."
-            )
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        self._check_start(self.init)
-
-    def _check_start(self, init) -> None:
-        if isinstance(init, str) and init in ("svd", "lp"):
-            raise ValueError(f'init="{init}" gives components of any sign: use it with SemiNMF, or "nndsvd" here.')
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
+    def expand(self, H: np.ndarray) -> np.ndarray:
+        """Return codes of the samples in the unit scale of X, from codes of the rows of ``data``."""
+        return H
 
 
 class Factorizer(CallbackSupportMixin, Coder):
@@ -169,7 +158,6 @@ class Factorizer(CallbackSupportMixin, Coder):
             self.objective_history_ = problem.in_units(np.array(solution.history))
             self.n_iter_, self.converged_ = solution.n_iter, solution.converged
             self._attributes(solution, problem, X)
-        problem.data.drop_transpose()
         self._warn_unconverged()
         return self
 
@@ -208,7 +196,7 @@ class Factorizer(CallbackSupportMixin, Coder):
     def _attributes(self, solution: Solution, problem: Factorization, X) -> None:
         """Set the fitted attributes."""
         H, Z = self._canonical(solution, problem)
-        self._set_layer(problem.data, H, Z)
+        self._set_layer(problem.samples, problem.expand(H), Z)
 
     # ---- what they are made of -----------------------------------------------------------------------------------
 
@@ -272,17 +260,12 @@ class Factorizer(CallbackSupportMixin, Coder):
         if given[0] is None:
             raise ValueError("init: H must be given; Z may be None, the best components for H are then taken.")
         (n, p), (H, Z) = X.shape, given
-        H = self._check_factor("H", H, (n, k), problem.constraints["H"])
-        H = self._codes_to_start(H.astype(data.dtype), problem)
+        H = problem.join(self._check_factor("H", H, (n, k), problem.constraints["H"])).astype(data.dtype)
         if Z is None:
             return {"H": H, "Z": best_components(data, H, problem.constraints["Z"])}
         Z = self._check_factor("Z", Z, (k, p), problem.constraints["Z"])
         # The scale of X is in the components here and in the codes of the fitted model.
         return {"H": H, "Z": np.array(Z.T / data.scale, data.dtype, order="C")}
-
-    def _codes_to_start(self, H: np.ndarray, problem: Factorization) -> np.ndarray:
-        """Return codes of the rows of the problem, from given codes of the samples."""
-        return H
 
     def _check_factor(self, name: str, F, shape: tuple[int, int], constraint: Constraint) -> np.ndarray:
         """Check a factor to start from: its shape, finiteness and sign."""
@@ -323,3 +306,28 @@ class Factorizer(CallbackSupportMixin, Coder):
         self.layers_ = [Layer(self.components_, self.components_, H)]
         self.clusters_ = Clusters(H, self.random_state)
         self._n_features_out = len(self.components_)
+
+
+class NonNegativeData(Factorizer):
+    """Base of the factorisations of non-negative data."""
+
+    def _check_data(self, X) -> None:
+        least = smallest(X)
+        if least < 0:
+            raise ValueError(
+                f"Negative values in data passed to {type(self).__name__}: the smallest entry of X is {least:.3g}. "
+                "Use SemiNMF or WSF for data of any sign, or shift X."
+            )
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._check_start(self.init)
+
+    def _check_start(self, init) -> None:
+        if isinstance(init, str) and init in ("svd", "lp"):
+            raise ValueError(f'init="{init}" gives components of any sign: use it with SemiNMF, or "nndsvd" here.')
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags

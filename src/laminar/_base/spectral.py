@@ -7,6 +7,8 @@ A. Ng, M. Jordan and Y. Weiss, On spectral clustering: analysis and an algorithm
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
@@ -20,7 +22,7 @@ from ..graphs import KNN, Graph, Rank
 
 MAX_DENSE = 5000  # samples up to which an n x n array is formed: 200 MB in float64
 
-Affinity = np.ndarray | sp.csr_array
+Affinity: TypeAlias = np.ndarray | sp.csr_array
 
 
 def graph_affinity(

@@ -30,7 +30,7 @@ class ViewCoder(Coder):
     def _read(self, X, observed=None, *, allow_missing: bool = True) -> Views:
         """Views to fit, all of one floating type; what they look like is remembered."""
         if _several(X):
-            vars(self).pop("feature_names_in_", None)
+            self.__dict__.pop("feature_names_in_", None)
         else:
             X = validate_data(self, X, **_ARRAYS)
         views = read_views(X, self.view_sizes, observed=observed, allow_missing=allow_missing, accept_sparse=True)
@@ -103,7 +103,9 @@ class ViewCoder(Coder):
         check_is_fitted(self)
         return self.clusters_.predict(self.layers_[-1].representation, self.n_clusters or len(self.components_))
 
-    def transform(self, X: ViewData, *, observed: ArrayLike | None = None, readout: str = "raw") -> np.ndarray:
+    def transform(  # type: ignore[override]  # samples that lack views instead of layers
+        self, X: ViewData, *, observed: ArrayLike | None = None, readout: str = "raw"
+    ) -> np.ndarray:
         """Compute the codes of samples for the fitted components, from the views they have.
 
         Parameters
@@ -125,7 +127,7 @@ class ViewCoder(Coder):
         """
         return nameable(self, self._transform(X, observed, readout))
 
-    def _transform(self, X, observed=None, readout: str = "raw") -> np.ndarray:
+    def _transform(self, X, observed=None, readout: str = "raw") -> np.ndarray:  # type: ignore[override]
         """The same as an array whatever `set_output` says."""
         check_is_fitted(self)
         check_choice("readout", readout, ("raw", "whitened", "isometric"))

@@ -8,6 +8,7 @@ import numpy as np
 
 from .linalg import kernels
 from .linalg.small import gram_solver
+from .terms.majoriser import Block
 
 Solver = Callable[[np.ndarray, np.ndarray], None]
 """``(F, B)``: minimise ``1/2 <F G, F> - <B, F>`` over F >= 0, in place."""
@@ -26,7 +27,7 @@ def nnls_solver(G: np.ndarray) -> Solver:
     eps = 8 * float(np.finfo(G.dtype).eps)
 
     def solver(F: np.ndarray, B: np.ndarray) -> None:
-        rest = slice(None)
+        rest: Block = slice(None)
         if not singular:
             free = solve(B.T).T
             done = (free >= -eps * np.abs(free).max(1, keepdims=True)).all(1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -29,7 +29,7 @@ class Objective:
 
     def __init__(self, terms: Sequence[Term]):
         self.terms = list(terms)
-        self.fit: Fit = self.terms[0]
+        self.fit = cast(Fit, self.terms[0])
 
     @property
     def exact(self) -> bool:

@@ -19,7 +19,7 @@ Factors = Mapping[str, np.ndarray]
 Addend = Callable[[str, Factors], Term | None]
 """``(name, factors) -> term``: one addend of the objective as a function of that factor; None if it does not occur."""
 
-FITS = {"frobenius": SquaredFit, "kl": KL}
+FITS: dict[str, type[SquaredFit] | type[KL]] = {"frobenius": SquaredFit, "kl": KL}
 
 
 @dataclass(frozen=True)

@@ -63,13 +63,19 @@ def nndsvd(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
 def nndsvda(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
     """`nndsvd` with its zeros raised to the mean of X."""
     mean = max(data.total / np.prod(data.shape), 1e-300)
-    return tuple(np.where(F > 0, F, mean) for F in nndsvd(data, k, rng))
+    H, Z = nndsvd(data, k, rng)
+    return np.where(H > 0, H, mean), np.where(Z > 0, Z, mean)
 
 
 def nndsvdar(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
     """`nndsvd` with its zeros raised to small random values."""
     mean = max(data.total / np.prod(data.shape), 1e-300)
-    return tuple(np.where(F > 0, F, rng.uniform(1e-3, 1, F.shape) * mean / 100) for F in nndsvd(data, k, rng))
+
+    def filled(F: np.ndarray) -> np.ndarray:
+        return np.where(F > 0, F, rng.uniform(1e-3, 1, F.shape) * mean / 100)
+
+    H, Z = nndsvd(data, k, rng)
+    return filled(H), filled(Z)
 
 
 def svd(data: Matrix, k: int, rng: np.random.RandomState) -> Start:

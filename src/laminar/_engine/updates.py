@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -55,7 +56,7 @@ def _descend(F: np.ndarray, objective: Objective, sweeps: int) -> np.ndarray:
 
     def update(G: np.ndarray) -> BlockUpdate:
         G = kernels.padded(G)
-        return lambda b, f: kernels.hals(f, majoriser.B(b), G, sweeps, INNER_TOL, *majoriser.ridge(b))
+        return lambda b, f: kernels.hals(f, majoriser.linear(b), G, sweeps, INNER_TOL, *majoriser.ridge(b))
 
     return _by_rows(F, majoriser.G, objective.groups, update)
 
@@ -66,7 +67,7 @@ def exact(F: np.ndarray, objective: Objective, constraint: Constraint) -> np.nda
 
     def update(G: np.ndarray) -> BlockUpdate:
         solver = nnls_solver(G)
-        return lambda b, f: solver(f, majoriser.B(b))
+        return lambda b, f: solver(f, majoriser.linear(b))
 
     return _by_rows(F, majoriser.G, objective.groups, update)
 
@@ -78,7 +79,7 @@ def hals_or_exact(F: np.ndarray, objective: Objective, constraint: Constraint) -
     components would be rounding.
     """
     worthwhile = objective.exact and F.shape[1] <= MAX_EXACT and F.dtype == np.float64
-    if worthwhile and _condition(objective.majoriser(F).G) > DEPENDENT:
+    if worthwhile and _condition(objective.majoriser(F).gram) > DEPENDENT:
         return exact(F, objective, constraint)
     return hals(F, objective, constraint)
 
@@ -115,12 +116,12 @@ def entrywise(F: np.ndarray, objective: Objective, constraint: Constraint) -> np
     The update of a divergence with a quadratic penalty (docs/methods.md 4.8); without one it is Lee and Seung's.
     """
     majoriser = objective.majoriser(F)
-    if majoriser.row_curvature is None:
+    r, weights, ratio = majoriser.row_curvature, majoriser.column_weights, majoriser.ratio
+    if r is None or ratio is None:
         return multiplicative(F, objective, constraint)
 
     def update(b: Block, f: np.ndarray) -> None:
-        c, linear, u = f * majoriser.ratio(b), -majoriser.B(b), majoriser.row_curvature[b, None]
-        u = u * majoriser.column_weights
+        c, linear, u = f * ratio(b), -majoriser.linear(b), r[b, None] * weights
         tiny = np.finfo(f.dtype).tiny
         root = np.sqrt(linear * linear + 4 * u * c)
         # Of the two forms of the positive root each cancels where the other does not.
@@ -143,7 +144,7 @@ def accelerated_gradient(F: np.ndarray, objective: Objective, constraint: Constr
             rows, columns = majoriser.ridge(b)
             # With a ridge of its own for every entry steps differ in length, and distances are measured accordingly.
             ridge = f.dtype.type(0) if rows is None else rows[:, None] * columns
-            f[:] = _nesterov(f, majoriser.B(b), G, ridge, f.dtype.type(largest) + ridge, constraint)
+            f[:] = _nesterov(f, majoriser.linear(b), G, ridge, f.dtype.type(largest) + ridge, constraint)
 
         return block
 
@@ -173,34 +174,32 @@ def least_squares(F: np.ndarray, objective: Objective, constraint: Constraint) -
     """
     majoriser = objective.majoriser(F)
     if majoriser.row_curvature is not None:
-        majoriser = _one_curvature(majoriser, F, objective.groups)
+        majoriser = _one_curvature(majoriser, majoriser.row_curvature, F, objective.groups)
 
     def update(G: np.ndarray) -> BlockUpdate:
         solve, singular = gram_solver(G)
 
         def block(b: Block, f: np.ndarray) -> None:
-            f[:] = f + solve((majoriser.B(b) - f @ G).T).T if singular else solve(majoriser.B(b).T).T
+            f[:] = f + solve((majoriser.linear(b) - f @ G).T).T if singular else solve(majoriser.linear(b).T).T
 
         return block
 
     return _by_rows(F, majoriser.G, objective.groups, update)
 
 
-def _one_curvature(majoriser: Majoriser, F: np.ndarray, groups: Groups) -> Majoriser:
-    """A larger majoriser that touches at the same F, with a Gram matrix per group and no row curvature."""
-    r, c, largest = majoriser.row_curvature, majoriser.column_weights, np.zeros_like(majoriser.row_curvature)
+def _one_curvature(majoriser: Majoriser, r: np.ndarray, F: np.ndarray, groups: Groups) -> Majoriser:
+    """Return a larger majoriser that touches at the same F, with a Gram matrix per group and no row curvature r."""
+    c, largest = majoriser.column_weights, np.zeros_like(r)
     grams = []
-    for G, blocks in by_group(majoriser.G, groups):
+    for G, blocks in by_group(majoriser.gram, groups):
         bound = max(float(r[b].max(initial=0)) for b in blocks)
         grams.append(G + np.diag(F.dtype.type(bound) * c))
         for b in blocks:
             largest[b] = bound
-    return Majoriser(lambda b: majoriser.B(b) + (largest[b] - r[b])[:, None] * c * F[b], np.stack(grams))
+    return Majoriser(lambda b: majoriser.linear(b) + (largest[b] - r[b])[:, None] * c * F[b], np.stack(grams))
 
 
-def _by_rows(
-    F: np.ndarray, G: np.ndarray | None, groups: Groups, update: Callable[[np.ndarray | None], BlockUpdate]
-) -> np.ndarray:
+def _by_rows(F: np.ndarray, G: np.ndarray | None, groups: Groups, update: Callable[[Any], BlockUpdate]) -> np.ndarray:
     """Copy F block by block and let ``update(G)``, of the group's Gram matrix, change each copy, on all threads."""
     new = np.empty_like(F)
     for gram, blocks in by_group(G, groups):

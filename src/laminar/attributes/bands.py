@@ -10,8 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
-from .._engine.data.matrix import Matrix, wrap
+from .._engine.data.matrix import Matrix
 from .._engine.data.svd import truncated_svd
+from .._engine.data.wrap import wrap
 from .._engine.linalg.small import unit_rows
 from .._utils.typing import Data
 from .._utils.validation import check_choice, check_positive

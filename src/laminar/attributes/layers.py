@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._base.clusters import reader
 from .._base.coding import Layer, nameable, no_text
-from .._engine.data.matrix import wrap
 from .._engine.data.svd import truncated_svd
+from .._engine.data.wrap import wrap
 from .._utils import threads
 from .._utils.labels import Attribute, attribute_names, read_labels
 from .._utils.typing import Data

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
-from .._engine.data.matrix import Matrix, wrap
+from .._engine.data.matrix import Matrix
+from .._engine.data.wrap import wrap
 from .._engine.monitor import Solution
 from .._utils import threads
 from .._utils.typing import Data
@@ -67,7 +68,6 @@ class Online:
         keep = (1 - 1 / self.n_batches) ** DISCOUNT
         self.gram, self.product = keep * self.gram + gram, keep * self.product + product
         self.weights = least_change(self.weights, self.gram, self.product)
-        batch.drop_transpose()  # or the batches of a stream would be kept until garbage is collected
         return H, max(fit + batch.sqnorm * scale**2 / 2, 0.0)
 
 

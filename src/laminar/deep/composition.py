@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .._engine.data.matrix import Matrix, wrap
+from .._engine.data.matrix import Matrix
+from .._engine.data.wrap import wrap
 from .._engine.linalg.blocked import cross, gram
 from .._engine.linalg.small import gram_solver, isometry, safe_divide
 

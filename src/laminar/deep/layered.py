@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base.clusters import Clusters
 from .._base.coding import Coder, Layer
-from .._engine.data.matrix import Matrix, dense, wrap
+from .._engine.data.matrix import Matrix, dense
+from .._engine.data.wrap import wrap
 from .._engine.monitor import Callback
 from .._utils import threads
 from .._utils.callbacks import CallbackSupportMixin

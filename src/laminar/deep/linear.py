@@ -156,7 +156,7 @@ class Deep(Layered):
         start = layer_factors(codes, [Z.T.copy() for Z in weights])
         updates = {name: constraint.update(self._update()) for name, constraint in problem.constraints.items()}
         # Pre-trained layers are near a saddle point, where the objective decreases by little for several sweeps.
-        monitor = replace(self._monitor(data, hook), n_small=10)
+        monitor = replace(self._monitor(data, hook), n_small=10 if len(codes) > 1 else 2)
         solution = solve(problem, start, updates, monitor=monitor, extrapolate=True)
         codes, weights = by_layer(solution.factors)
         solution.history = solution.history or [problem.value(start)]

@@ -13,7 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._base.coding import in_units_of
 from .._base.factorizer import Factorization, Factorizer, NonNegativeData
 from .._base.rules import Rule
-from .._engine.data.matrix import Matrix, wrap
+from .._engine.data.matrix import Matrix
+from .._engine.data.wrap import wrap
 from .._engine.monitor import Monitor, Solution
 from .._engine.problem import FITS, Addend, Factors, fit, loss_value
 from .._engine.solve import solve

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from .._engine.data.matrix import Matrix, wrap
+from .._engine.data.matrix import Matrix
 from .._engine.data.svd import truncated_svd
+from .._engine.data.wrap import wrap
 from .._engine.linalg.blocked import gram
 from .._engine.monitor import Monitor, Solution
 from .._utils import threads

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._engine.data.matrix import Matrix, wrap
+from .._engine.data.matrix import Matrix
+from .._engine.data.wrap import wrap
 from .._engine.linalg.small import unit_rows, whitener
 from .._engine.monitor import Solution
 from .._utils import threads

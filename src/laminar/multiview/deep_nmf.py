@@ -18,7 +18,7 @@ from .._base.graph_clusters import CLUSTERINGS
 from .._base.views import ViewCoder
 from .._engine.constraints import Free, NonNegative
 from .._engine.data.derived import Normalized, Stacked, isometric
-from .._engine.data.matrix import wrap
+from .._engine.data.wrap import wrap
 from .._engine.linalg.small import isometry
 from .._engine.monitor import Monitor, Solution
 from .._engine.problem import smooth_codes

@@ -34,7 +34,7 @@ def view_graphs(views: Sequence[Matrix], observed: np.ndarray, graph: Graph) -> 
 
     Examples
     --------
-    >>> from laminar._engine.data.matrix import wrap
+    >>> from laminar._engine.data.wrap import wrap
     >>> view = wrap(np.array([[1.0, 0.0], [5.0, 0.1], [0.0, 0.0], [0.0, 2.0]]))
     >>> view_graphs([view], np.array([[True], [True], [False], [True]]), Rank(1))[0].degree
     array([1. , 1.5, 0. , 0.5])
@@ -79,7 +79,7 @@ def codes_graph(
 
     Examples
     --------
-    >>> from laminar._engine.data.matrix import wrap
+    >>> from laminar._engine.data.wrap import wrap
     >>> one, has = wrap(np.eye(3)), np.ones((3, 1), bool)
     >>> codes_graph([one], has, Rank(1), np.ones(1), beta=0.0, y=[0, 0, -1], alpha=2.0).degree
     array([1., 1., 0.])

@@ -13,7 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._base.clusters import Clusters, reader
 from .._base.coding import Layer
 from .._base.views import ViewCoder
-from .._engine.data.matrix import smallest, wrap
+from .._engine.data.matrix import smallest
+from .._engine.data.wrap import wrap
 from .._engine.monitor import Monitor
 from .._engine.starts import STARTS
 from .._utils import threads

@@ -78,7 +78,7 @@ def agreement_weights(
 
     Examples
     --------
-    >>> from laminar._engine.data.matrix import wrap
+    >>> from laminar._engine.data.wrap import wrap
     >>> from laminar.graphs import Rank
     >>> rng = np.random.RandomState(0)
     >>> one, noise = rng.normal(size=(60, 5)), rng.normal(size=(60, 5))

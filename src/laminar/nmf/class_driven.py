@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base.factorizer import Factorization, NonNegativeData
 from .._base.penalized import Penalized
-from .._engine.data.matrix import Rows, wrap
+from .._engine.data.matrix import Rows
+from .._engine.data.wrap import wrap
 from .._engine.linalg.blocked import cross
 from .._engine.problem import Factors, sparse_codes
 from .._utils.labels import Attribute, read_attribute

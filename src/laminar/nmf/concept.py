@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._base.factorizer import Factorization, Factorizer
 from .._base.rules import Published, Rule
 from .._engine.constraints import NonNegative
-from .._engine.data.matrix import wrap
+from .._engine.data.wrap import wrap
 from .._engine.linalg.small import safe_divide
 from .._engine.monitor import Solution
 from .._engine.problem import Factors

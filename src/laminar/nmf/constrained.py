@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import StrOptions
 
 from .._base.factorizer import Factorization, Factorizer, NonNegativeData
-from .._engine.data.matrix import Matrix, wrap
-from .._engine.monitor import Solution
+from .._engine.data.matrix import Matrix
+from .._engine.data.wrap import wrap
 from .._engine.problem import FITS, loss_value
 from .._utils.callbacks import with_callbacks
 from .._utils.labels import read_attribute
@@ -205,16 +205,6 @@ class ConstrainedNMF(NonNegativeData, Factorizer):
         problem = self._factorization(shared.data, [], offset=shared.offset)
         return JoinedFactorization(**vars(problem), shared=shared)
 
-    def _codes_to_start(self, H: np.ndarray, problem: Factorization) -> np.ndarray:
-        return problem.shared.join(H) if isinstance(problem, JoinedFactorization) else H
-
-    def _attributes(self, solution: Solution, problem: Factorization, X) -> None:
-        if not isinstance(problem, JoinedFactorization):
-            return super()._attributes(solution, problem, X)
-        H, Z = self._canonical(solution, problem)
-        self._set_layer(problem.shared.whole, problem.shared.expand(H), Z)
-        return None
-
 
 class SharedRows:
     """One row for all samples of a class, and one for each sample of unknown class.
@@ -286,3 +276,16 @@ class JoinedFactorization(Factorization):
     """The factorisation of the joined rows."""
 
     shared: SharedRows | None = None
+
+    @property
+    def samples(self) -> Matrix:
+        """X."""
+        return self.shared.whole
+
+    def join(self, H: np.ndarray) -> np.ndarray:
+        """Return codes of the rows, from codes of the samples."""
+        return self.shared.join(H)
+
+    def expand(self, H: np.ndarray) -> np.ndarray:
+        """Return codes of the samples, from codes of the rows."""
+        return self.shared.expand(H)

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval
 from .._base.factorizer import Factorization, NonNegativeData
 from .._base.penalized import Penalized
 from .._base.rules import Published
-from .._engine.data.matrix import wrap
+from .._engine.data.wrap import wrap
 from .._engine.problem import smooth_codes
 from .._engine.terms.penalties import LaplacianRows
 from .._utils.labels import Attribute, read_attribute

@@ -13,7 +13,8 @@ from .._base.factorizer import Factorization, NonNegativeData
 from .._base.penalized import Penalized
 from .._base.rules import Published, Rule
 from .._engine.constraints import Constraint, Free, NonNegative
-from .._engine.data.matrix import collect, wrap
+from .._engine.data.matrix import collect
+from .._engine.data.wrap import wrap
 from .._engine.objective import Objective
 from .._engine.problem import Factors
 from .._engine.terms import Constant, Majoriser, SplitRows, Term

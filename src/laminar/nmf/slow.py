@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import Interval
 
 from .._base.factorizer import Factorization, NonNegativeData
 from .._base.penalized import Penalized
-from .._engine.data.matrix import wrap
+from .._engine.data.wrap import wrap
 from ..graphs import Chain
 
 

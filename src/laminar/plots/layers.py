@@ -152,10 +152,11 @@ def layer_scatter(
     colours = require("matplotlib", "plots", "laminar.plots").colormaps["turbo"]
     sheet = Sheet(6.0, 4.6)
     axes = plain(sheet.axes(0.7, 0.55, 3.7, 3.7), "first direction", "second direction")
-    axes.scatter(*points[~attribute.known].T, s=12, color="#bbbbbb", linewidths=0)
+    axes.scatter(points[~attribute.known, 0], points[~attribute.known, 1], s=12, color="#bbbbbb", linewidths=0)
     n_classes = len(attribute.classes)
     for i, name in enumerate(attribute.classes):
-        axes.scatter(*points[attribute.codes == i].T, s=16, color=colours((i + 0.5) / n_classes), label=name, lw=0)
+        x, y = points[attribute.codes == i].T
+        axes.scatter(x, y, s=16, color=colours((i + 0.5) / n_classes), label=name, lw=0)
     if 0 < n_classes <= 12:
         axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1), handletextpad=0)
     put_title(axes, title or layer_names(model)[layer])

@@ -18,8 +18,8 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from .._base.coding import no_text
-from .._engine.data.matrix import wrap
 from .._engine.data.svd import truncated_svd
+from .._engine.data.wrap import wrap
 from .._engine.linalg.small import column_signs, safe_divide
 from .._utils.typing import Data
 from ..graphs import Chain

@@ -3,7 +3,7 @@ import pytest
 import scipy.sparse as sp
 
 from laminar._engine.data.derived import Normalized, Stacked, coordinates, isometric
-from laminar._engine.data.matrix import wrap
+from laminar._engine.data.wrap import wrap
 
 rng = np.random.default_rng(0)
 DENSE, COUNTS = rng.normal(size=(30, 7)), rng.poisson(1.0, size=(30, 5)).astype(float)

@@ -4,7 +4,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_limits
 
-from laminar._engine.data.matrix import Dense, wrap
+from laminar._engine.data.dense import Dense
+from laminar._engine.data.wrap import wrap
 from laminar._utils import threads
 from laminar.nmf.nmf import NMF
 

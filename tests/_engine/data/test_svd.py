@@ -3,8 +3,8 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from laminar._engine.data.matrix import wrap
 from laminar._engine.data.svd import rough_svd, truncated_svd
+from laminar._engine.data.wrap import wrap
 
 FORMS = {"C": np.asarray, "F": np.asfortranarray, "csr": sp.csr_matrix, "csc": sp.csc_matrix}
 every_form = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)

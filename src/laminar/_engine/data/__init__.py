@@ -1,1 +1,1 @@
-"""X as the engine sees it: products by blocks of rows, in unit scale."""
+"""X: products by blocks of rows, in unit scale."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,7 +18,8 @@ from scipy.linalg import eigh
 
 from ..._utils import threads
 from ..linalg.small import column_signs
-from .matrix import CACHED, Matrix, Rows, dense, wrap
+from .matrix import CACHED, Matrix, Rows, dense
+from .wrap import wrap
 
 _SIDE = 1500  # samples up to which a view with more features than samples is replaced by one with as many
 
@@ -26,10 +29,7 @@ class Derived(Matrix):
 
     nonnegative = False
     scale = 1.0
-
-    def rows(self, b: slice) -> np.ndarray:
-        """Rows b as an array, so few at a time."""
-        raise NotImplementedError
+    has_gram = True
 
     def _cut(self, size: int) -> list[slice]:
         """The rows in slices of about this size."""
@@ -47,7 +47,7 @@ class Derived(Matrix):
 
         def share(blocks: list[slice]) -> np.ndarray:
             parts = (self.rows(b).astype(np.float64) for b in blocks)
-            return sum(part.T @ part for part in parts)
+            return reduce(add, (part.T @ part for part in parts))
 
         return sum(threads.each(share, threads.shares(self._cached())))
 
@@ -103,7 +103,7 @@ class Normalized(Derived):
 
     def _lengths(self) -> np.ndarray:
         def block(b: slice) -> np.ndarray:
-            part = self.base.rows(b)
+            part: Any = self.base.rows(b)
             if sp.issparse(part):
                 return np.sqrt(np.asarray(part.multiply(part).sum(axis=1, dtype=np.float64)).ravel())
             return np.sqrt(np.einsum("ij,ij->i", part, part, dtype=np.float64))
@@ -218,7 +218,7 @@ class Stacked(Derived):
 
             return rows
         products = [part.times(root * R[s]) for part, root, s in zip(self.parts, self.roots, self.slices, strict=True)]
-        return lambda b: sum(product(b) for product in products)
+        return lambda b: reduce(add, (product(b) for product in products))
 
 
 def isometric(part: Matrix) -> Matrix:
@@ -231,7 +231,7 @@ def isometric(part: Matrix) -> Matrix:
     ((4, 3), True)
     """
     n, p = part.shape
-    if p <= n or n > _SIDE or not hasattr(part, "gram"):
+    if p <= n or n > _SIDE or not part.has_gram:
         return part
     return wrap((coordinates(part.T.gram()) * part.scale).astype(part.dtype))
 

@@ -1,4 +1,4 @@
-"""Truncated singular value decomposition of anything `data.wrap` takes."""
+"""Truncated singular value decomposition of anything `wrap` takes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scipy.linalg import cholesky, eigh, get_lapack_funcs, qr, svd
 
 from ..._utils import threads
 from ..linalg.small import column_signs
-from .matrix import Dense, Matrix, collect
+from .matrix import Matrix, collect
 
 _GRAM_LIMIT = 1500  # side of a Gram matrix that is decomposed outright
 
@@ -96,7 +96,7 @@ def _rows(F: np.ndarray) -> list[slice]:
 def _tall(data: Matrix, k: int, random_state) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The same for n >= p: the range of X is found first, then a small exact problem is solved in it."""
     p = data.shape[1]
-    small = hasattr(data, "gram") and p <= _GRAM_LIMIT
+    small = data.has_gram and p <= _GRAM_LIMIT
     basis = _eigenbasis(data, k) if small else _subspace(data, k, random_state)
     # One exact step in the basis found: it repairs what the squared condition number of a Gram costs.
     Q, R = qr(data.product(basis.astype(data.dtype)).astype(np.float64), mode="economic", check_finite=False)
@@ -104,7 +104,7 @@ def _tall(data: Matrix, k: int, random_state) -> tuple[np.ndarray, np.ndarray, n
     return Q @ left[:, :k], s[:k], basis @ right[:k].T
 
 
-def _eigenbasis(data: Dense, k: int) -> np.ndarray:
+def _eigenbasis(data: Matrix, k: int) -> np.ndarray:
     """Leading eigenvectors of X^T X."""
     p = data.shape[1]
     if 4 * k > p:  # divide and conquer finds all of them sooner than bisection many

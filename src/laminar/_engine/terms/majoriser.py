@@ -57,6 +57,17 @@ class Majoriser:
             _sum_of_rows(self.ratio, other.ratio),
         )
 
+    def linear(self, b: Block) -> np.ndarray:
+        """Return B on rows b."""
+        assert self.B is not None, "the majoriser has no linear part"
+        return self.B(b)
+
+    @property
+    def gram(self) -> np.ndarray:
+        """G, where there is one."""
+        assert self.G is not None, "the majoriser has no Gram matrix"
+        return self.G
+
     def ridge(self, b: Block) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Return r on rows b, and c."""
         return (None, None) if self.row_curvature is None else (self.row_curvature[b], self.column_weights)

@@ -65,9 +65,11 @@ class SquaredFit:
 
     def cached(self) -> SquaredFit:
         """Return the same term with B kept, block by block, once computed."""
-        if not all(isinstance(b, slice) for blocks in self.groups for b in blocks):
+        blocks = [b for group in self.groups for b in group]
+        slices = [b for b in blocks if isinstance(b, slice)]
+        if len(slices) < len(blocks):
             return self  # rows by index are those of an array
-        n = max(b.stop for blocks in self.groups for b in blocks)
+        n = max(b.stop for b in slices)
         return replace(self, B=_kept(self.B, (n, self.G.shape[-1]), self.G.dtype))
 
     def value(self, F: np.ndarray) -> float:

@@ -7,7 +7,8 @@ from scipy.linalg import qr
 from sklearn.metrics import pairwise_distances_argmin
 
 from ..._engine.constraints import NonNegative
-from ..._engine.data.matrix import Matrix, wrap
+from ..._engine.data.matrix import Matrix
+from ..._engine.data.wrap import wrap
 from ..._engine.linalg.small import safe_divide
 from ..._engine.regression import best_factor
 from ..._utils import threads

@@ -13,7 +13,8 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import issparse
 
-from ..._engine.data.matrix import Matrix, Rows, dense, wrap
+from ..._engine.data.matrix import Matrix, Rows, dense
+from ..._engine.data.wrap import wrap
 from ..._engine.linalg.small import safe_divide
 from ..._utils import threads
 from ..._utils.typing import Data

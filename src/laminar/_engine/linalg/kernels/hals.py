@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..jit import compiled, inlined
@@ -120,7 +122,7 @@ def hals(H, B, G, max_sweeps, inner_tol, row_curvature=None, column_weights=None
     P = padded(G)
     k4 = P.shape[0]
     Ht, Bt = np.zeros((k4, tile), H.dtype), np.zeros((k4, tile), H.dtype)
-    ridge = None if row_curvature is None else np.zeros((k4, tile), H.dtype)
+    ridge: Any = None if row_curvature is None else np.zeros((k4, tile), H.dtype)
     step = np.empty((k4, tile if row_curvature is not None else 1), H.dtype)
     gradient = np.empty((4, tile), H.dtype)
     if row_curvature is None:
