@@ -5,12 +5,14 @@ import weakref
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from laminar import NMF, SemiNMF
+from laminar import GNMF, NMF, DeepSemiNMF, SemiNMF
 from laminar._base.factorizer import Factorizer
 from laminar._engine.constraints import Free, NonNegative
+from laminar._engine.data.wrap import wrap
 from laminar._engine.problem import Problem
 from reference import kernels as plain
 
@@ -119,15 +121,51 @@ def test_components_have_unit_size(model, X):
     assert_allclose(sizes, 1)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_fit_lets_go_of_data(model):
-    """Without waiting for the garbage collector: a loop over large sets would hold several of them."""
+# Lifetime of the data
+
+RELEASED = {
+    "nmf": NMF(3, random_state=0),
+    "kl": NMF(3, loss="kl", max_iter=20, tol=0, random_state=0),
+    "semi-nmf": SemiNMF(3, random_state=0),
+    "gnmf": GNMF(3, n_neighbors=3, random_state=0),
+    "deep": DeepSemiNMF((4, 2), random_state=0),
+}
+FORMATS = {"dense": np.asarray, "columns": np.asfortranarray, "csr": sp.csr_array, "csc": sp.csc_array}
+
+
+@pytest.fixture
+def no_collector():
+    gc.collect()
     gc.disable()
-    try:
-        X = np.random.default_rng(0).random((N, P))
-        gone = weakref.ref(X)
-        model.fit(X)
-        del X
-        assert gone() is None
-    finally:
-        gc.enable()
+    yield
+    gc.enable()
+
+
+def stored(X):
+    return X.data if sp.issparse(X) else X
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("name", RELEASED)
+def test_fit_releases_data(name, form, no_collector):
+    X = FORMATS[form](np.random.default_rng(0).random((30, 8)))
+    alive = weakref.ref(stored(X))
+    RELEASED[name].fit(X)
+    del X
+    assert alive() is None
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_transpose_is_made_once(form):
+    data = wrap(FORMATS[form](np.random.default_rng(0).random((30, 8))))
+    assert data.T is data.T
+    assert data.T.T is data
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_transpose_outlives_matrix(form, no_collector):
+    X = FORMATS[form](np.random.default_rng(0).random((30, 8)))
+    transpose = wrap(X).T
+    assert transpose.T.shape == X.shape
+    assert transpose.T is transpose.T
+    assert transpose.T.T is transpose
