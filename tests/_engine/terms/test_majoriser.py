@@ -83,12 +83,12 @@ def test_gradients_add_up(name, total):
 
 def test_curvature_is_second_derivative(total):
     expected = np.diag(G) + R[:, None] * C + RATIO / F
-    assert_allclose(total.curvature(ALL, F, G, np.zeros(K)), expected)
+    assert_allclose(total.derivatives(ALL, F, G, np.zeros(K))[1], expected)
 
 
 def test_curvature_is_bounded_at_zero(total):
     f, typical = np.zeros_like(F), np.full(K, 0.5)
-    assert_allclose(total.curvature(ALL, f, G, typical), np.diag(G) + R[:, None] * C + RATIO / 0.5)
+    assert_allclose(total.derivatives(ALL, f, G, typical)[1], np.diag(G) + R[:, None] * C + RATIO / 0.5)
 
 
 def test_part_of_rows_is_part_of_result(total):
