@@ -22,9 +22,6 @@ from .updates import Update
 
 Start = tuple[np.ndarray, np.ndarray]
 
-SAMPLES_PER_COMPONENT, MIN_SAMPLES = 20, 1024  # of a subsample that components are learned from
-MIN_STEP = 8  # samples for each one used: below it the subsample saves no time (docs/benchmarks.md)
-
 
 def random(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
     """Uniform on (0, 1), scaled so that the product has the size of X."""
@@ -197,12 +194,29 @@ def without_zeros(F: np.ndarray, floor: float = 1e-3) -> np.ndarray:
 
 
 def learned_on_subsample(
-    data: Matrix, factors: Factors, constraints: Mapping[str, Constraint], updates: Mapping[str, Update]
+    data: Matrix,
+    factors: Factors,
+    constraints: Mapping[str, Constraint],
+    updates: Mapping[str, Update],
+    *,
+    samples_per_component: int = 20,
+    min_samples: int = 1024,
+    min_step: int = 8,
 ) -> Factors:
-    """Replace the components of tall data by those that five sweeps over every m-th sample give."""
+    """Replace the components of tall data by those that five sweeps over every m-th sample give.
+
+    Parameters
+    ----------
+    data, factors, constraints, updates
+        Of a factorisation with factors H and Z.
+    samples_per_component, min_samples : int, default=20, 1024
+        Samples of the subsample: for each component, and at least.
+    min_step : int, default=8
+        Smallest m: below it the subsample saves no time (docs/benchmarks.md), and the start is returned as it is.
+    """
     n, k = factors["H"].shape
-    step = n // max(SAMPLES_PER_COMPONENT * k, MIN_SAMPLES)
-    if step < MIN_STEP:
+    step = n // max(samples_per_component * k, min_samples)
+    if step < min_step:
         return factors
     problem = Problem(constraints, [fit(data.every(step))])
     few = {"H": factors["H"][::step].copy(), "Z": factors["Z"]}

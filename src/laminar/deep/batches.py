@@ -21,8 +21,6 @@ from .linear import Deep
 from .nonlinear import Stream, code, stream_step
 
 Code = Callable[[Matrix, np.ndarray], np.ndarray]  # a batch and a basis -> its codes, in unit scale
-PATIENCE = 3  # epochs in a row with a small decrease
-DISCOUNT = 1.5  # earlier batches were coded on an earlier basis: at batch t their sums are times (1 - 1/t)^this
 
 
 @dataclass
@@ -39,6 +37,9 @@ class Online:
         Number of batches seen.
     gram, product : ndarray
         Discounted sums of ``H^T H`` and ``H^T X``.
+    discount : float
+        Exponent: at batch t the sums so far are multiplied by ``(1 - 1/t)^discount``, for they were coded on an
+        earlier basis.
     """
 
     weights: list[np.ndarray]
@@ -46,6 +47,7 @@ class Online:
     n_batches: float = 0
     gram: np.ndarray = field(init=False)
     product: np.ndarray = field(init=False)
+    discount: float = 1.5
 
     def __post_init__(self):
         basis = compose(self.weights)[-1]
@@ -65,7 +67,7 @@ class Online:
         gram = H.T @ H
         fit = float(np.vdot(gram, basis.astype(np.float64) @ basis.T) / 2 - np.vdot(product, basis))
         self.n_batches += 1
-        keep = (1 - 1 / self.n_batches) ** DISCOUNT
+        keep = (1 - 1 / self.n_batches) ** self.discount
         self.gram, self.product = keep * self.gram + gram, keep * self.product + product
         self.weights = least_change(self.weights, self.gram, self.product)
         return H, max(fit + batch.sqnorm * scale**2 / 2, 0.0)
@@ -77,12 +79,12 @@ class Batches(Deep):
     _online: Online | None = None  # where a stream is, of a linear stack and of one with an activation
     _stream: Stream | None = None
 
-    def _by_batches(self, X, data: Matrix, init, hook) -> Solution:
-        """Fit in epochs over contiguous batches in random order, then code all samples."""
+    def _by_batches(self, X, data: Matrix, init, hook, *, n_small: int = 3) -> Solution:
+        """Fit in epochs over contiguous batches in random order, until ``n_small`` small decreases in a row."""
         rng, n = check_random_state(self.random_state), data.shape[0]
         batches = [slice(a, min(a + self.batch_size, n)) for a in range(0, n, self.batch_size)]
         online = self._first_batch(wrap(X[: max(self.batch_size, 2 * max(self._sizes))]), init)
-        monitor = replace(self._monitor(data, hook), n_small=PATIENCE)
+        monitor = replace(self._monitor(data, hook), n_small=n_small)
         while monitor.running:
             costs = (online.learn(wrap(X[batches[i]]), self._exact_codes)[1] for i in rng.permutation(len(batches)))
             monitor.step(sum(costs) * (online.unit / data.scale) ** 2)

@@ -12,8 +12,6 @@ from .._engine.data.matrix import Matrix
 from ..graphs import Graph
 from .graphs import edges
 
-_MOST = 2000  # samples the views are compared on: the search for neighbours is quadratic in them
-
 
 def given_weights(
     weights, views: Sequence[Matrix], observed: np.ndarray, graph: Graph, random_state: np.random.RandomState
@@ -51,7 +49,12 @@ def given_weights(
 
 
 def agreement_weights(
-    views: Sequence[Matrix], observed: np.ndarray, graph: Graph, random_state: np.random.RandomState
+    views: Sequence[Matrix],
+    observed: np.ndarray,
+    graph: Graph,
+    random_state: np.random.RandomState,
+    *,
+    max_samples: int = 2000,
 ) -> np.ndarray:
     """Weigh every view by how far the neighbourhoods of its samples are those of the other views.
 
@@ -63,13 +66,15 @@ def agreement_weights(
     Parameters
     ----------
     views : sequence of Matrix
-        With the same samples, centred; a random 2000 of them are compared if there are more.
+        With the same samples, centred.
     observed : ndarray of bool of shape (n_samples, n_views)
         Which sample has which view.
     graph : Graph
         Built on the samples of each view, at unit length.
     random_state : RandomState
-        Chooses the samples.
+        Generator of the subsample.
+    max_samples : int, default=2000
+        Samples compared, at random if there are more: the search for neighbours is quadratic in them.
 
     Returns
     -------
@@ -88,8 +93,8 @@ def agreement_weights(
     n_samples, n_views = observed.shape
     live = [v for v, view in enumerate(views) if view.sqnorm > 0]
     rows = np.arange(n_samples)
-    if n_samples > _MOST:
-        rows = np.sort(random_state.choice(n_samples, _MOST, replace=False))
+    if n_samples > max_samples:
+        rows = np.sort(random_state.choice(n_samples, max_samples, replace=False))
     graphs = {v: edges(views[v], rows, observed[rows, v], graph) for v in live} if len(live) > 2 else {}
     weights = np.zeros(n_views)
     for u in graphs:

@@ -18,8 +18,6 @@ from .._engine.problem import Factors, sparse_codes
 from .._utils.labels import Attribute, read_attribute
 from .._utils.typing import Data
 
-_ALPHA = 1.0
-
 
 class ClassDrivenNMF(NonNegativeData, Penalized):
     """Class-driven NMF (cdNMF): components belong to classes, and codes on those of other classes are penalised.
@@ -177,7 +175,7 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         *,
         loss="frobenius",
         components_per_class=1,
-        alpha=_ALPHA,
+        alpha=1.0,
         scale="invariant",
         solver="auto",
         init="auto",

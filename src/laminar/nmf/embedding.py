@@ -12,8 +12,6 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from .._engine.data.matrix import dense
 from .._utils.typing import Data
 
-LARGEST = 20_000  # samples of which all inner products are held at once
-
 
 class Embedding:
     """Coordinates in an orthonormal basis of what the training samples span: their inner products are the kernel's.
@@ -36,12 +34,14 @@ class Embedding:
            [ 1.,  9., 25.]])
     """
 
+    max_samples = 20_000  # of which all inner products are held at once: 3.2 GB in float64
+
     def __init__(self, kernel: str | Callable, parameters: dict):
         self.kernel, self.parameters = kernel, parameters
 
     def fit(self, X: Data) -> np.ndarray:
         """Choose samples that span the rest, and return the coordinates of all."""
-        check_size(X.shape[0], f"kernel={self.kernel!r}")
+        self.check_size(X.shape[0], f"kernel={self.kernel!r}")
         K = self._products(X)
         self._check_products(K)
         n, noise = len(K), float(np.finfo(X.dtype).eps)
@@ -60,6 +60,15 @@ class Embedding:
         """Coordinates of any sample's nearest point in the span."""
         K = self._dense(X)[:, self.chosen] if self._given else self._products(X, self.samples)
         return np.ascontiguousarray(solve_triangular(self.root, K.T, lower=True).T, dtype=X.dtype)
+
+    @classmethod
+    def check_size(cls, n: int, why: str) -> None:
+        """Refuse to take the inner products of all pairs of too many samples."""
+        if n > cls.max_samples:
+            raise ValueError(
+                f"{why} takes the inner products of all pairs of samples, of at most {cls.max_samples} samples; X has "
+                f'{n}. Use kernel=None with rule="fast", or fit a part of X and transform the rest.'
+            )
 
     @property
     def _given(self) -> bool:
@@ -104,12 +113,3 @@ def _summed(X):
     if issparse(X):
         X.sum_duplicates()
     return X
-
-
-def check_size(n: int, why: str) -> None:
-    """Refuse what takes the inner products of all pairs of too many samples."""
-    if n > LARGEST:
-        raise ValueError(
-            f"{why} takes the inner products of all pairs of samples, of at most {LARGEST} samples; X has {n}. Use "
-            'kernel=None with rule="fast", or fit a part of X and transform the rest.'
-        )

@@ -21,8 +21,6 @@ from ..linalg.small import column_signs
 from .matrix import CACHED, Matrix, Rows, dense
 from .wrap import wrap
 
-_SIDE = 1500  # samples up to which a view with more features than samples is replaced by one with as many
-
 
 class Derived(Matrix):
     """A matrix known by its rows, which are made when they are asked for."""
@@ -221,8 +219,10 @@ class Stacked(Derived):
         return lambda b: reduce(add, (product(b) for product in products))
 
 
-def isometric(part: Matrix) -> Matrix:
-    """A matrix with the inner products of the rows of this one and no more columns than rows, where that is cheap.
+def isometric(part: Matrix, *, max_samples: int = 1500) -> Matrix:
+    """Return a matrix with the inner products of the rows of this one and no more columns than rows.
+
+    It has more features than samples and at most ``max_samples`` of them; any other matrix is returned as it is.
 
     Examples
     --------
@@ -231,7 +231,7 @@ def isometric(part: Matrix) -> Matrix:
     ((4, 3), True)
     """
     n, p = part.shape
-    if p <= n or n > _SIDE or not part.has_gram:
+    if p <= n or n > max_samples or not part.has_gram:
         return part
     return wrap((coordinates(part.T.gram()) * part.scale).astype(part.dtype))
 

@@ -11,23 +11,22 @@ from ..._utils import threads
 from ..linalg.small import column_signs
 from .matrix import Matrix, collect
 
-_GRAM_LIMIT = 1500  # side of a Gram matrix that is decomposed outright
-
 
 def truncated_svd(
-    data: Matrix, k: int, random_state: np.random.RandomState
+    data: Matrix, k: int, random_state: np.random.RandomState, *, max_gram: int = 1500
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Leading ``min(k, n, p)`` singular triplets ``U (n, k), s (k,), V (p, k)`` in unit scale, in double precision.
+    """Return ``min(k, n, p)`` leading singular triplets ``U (n, k), s (k,), V (p, k)`` in unit scale, in float64.
 
-    The largest entry of each left vector is positive, so that the result does not depend on the route taken.
+    A Gram matrix of up to ``max_gram`` rows is decomposed, otherwise a subspace is iterated. The largest entry of each
+    left vector is positive, so that the result does not depend on which.
     """
     n, p = data.shape
     k = min(k, n, p)
     with threads.own_threads():
         if n < p:
-            V, s, U = _tall(data.T, k, random_state)
+            V, s, U = _tall(data.T, k, random_state, max_gram)
         else:
-            U, s, V = _tall(data, k, random_state)
+            U, s, V = _tall(data, k, random_state, max_gram)
     signs = column_signs(U)
     return U * signs, s, V * signs
 
@@ -93,10 +92,10 @@ def _rows(F: np.ndarray) -> list[slice]:
     return threads.blocks(len(F), 1024)
 
 
-def _tall(data: Matrix, k: int, random_state) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same for n >= p: the range of X is found first, then a small exact problem is solved in it."""
+def _tall(data: Matrix, k: int, random_state, max_gram: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Find the range of X, n >= p, then solve a small problem in it exactly."""
     p = data.shape[1]
-    small = data.has_gram and p <= _GRAM_LIMIT
+    small = data.has_gram and p <= max_gram
     basis = _eigenbasis(data, k) if small else _subspace(data, k, random_state)
     # One exact step in the basis found: it repairs what the squared condition number of a Gram costs.
     Q, R = qr(data.product(basis.astype(data.dtype)).astype(np.float64), mode="economic", check_finite=False)
