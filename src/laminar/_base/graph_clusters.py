@@ -12,7 +12,7 @@ from .spectral import graph_affinity, spectral_labels
 
 
 class GraphClusters(Clusters):
-    """Spectral clusters (Ng, Jordan and Weiss) of a graph of read-outs, found on first use and kept.
+    """Spectral clusters (Ng, Jordan and Weiss) of a graph of read-outs, computed on first use and kept.
 
     A sample that was not in the graph belongs to the cluster of the nearest one that was.
 
@@ -57,12 +57,11 @@ class GraphClusters(Clusters):
 
 
 def _kmeans(H: np.ndarray, random_state, basis: np.ndarray, graph: str | Graph) -> Clusters:
-    """k-means of the read-outs."""
     return Clusters(H, random_state, basis)
 
 
 def _published(H: np.ndarray, random_state, basis: np.ndarray, graph: str | Graph) -> GraphClusters:
-    """Clusters of the codes themselves, as Zhao et al. found them: five neighbours, a heat kernel."""
+    """Return the clusters of Zhao et al., of the codes themselves: five neighbours, a heat kernel."""
     heat = KNN(max(1, min(5, len(H) - 1)), "heat", bandwidth=1.0)
     return GraphClusters(H, random_state, np.eye(H.shape[1]), heat)
 

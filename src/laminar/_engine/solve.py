@@ -10,6 +10,7 @@ import numpy as np
 from .._utils import threads
 from .constraints import Constraint
 from .linalg.blocked import column_dots
+from .linalg.small import safe_divide
 from .monitor import Monitor, Solution
 from .objective import Evaluation
 from .problem import Factors, Problem
@@ -145,7 +146,7 @@ def _extrapolate(state: State, name: str, new: np.ndarray, constraint: Constrain
     if state.extrapolation is None or old is None:
         return new
     length = column_dots(old, old)
-    t = np.divide(column_dots(new, old), length, out=np.zeros_like(length), where=length > 0)
+    t = safe_divide(column_dots(new, old), length)
     beta, out = new.dtype.type(state.extrapolation.beta), np.empty_like(new)
 
     def work(b: slice) -> None:

@@ -1,4 +1,4 @@
-"""Learning a linear stack from batches: each is coded exactly, and the basis follows running sums of what was seen."""
+"""Learning a linear stack from batches: each is coded exactly, and the basis minimises discounted sums over all."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Code = Callable[[Matrix, np.ndarray], np.ndarray]  # a batch and a basis -> its 
 
 @dataclass
 class Online:
-    """A stack that learns from batches as they come; its memory does not grow with their number.
+    """A stack learned from a stream of batches; its memory does not grow with their number.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Online:
     unit : float
         What the basis is multiplied by to be in the units of X.
     n_batches : float
-        Number of batches seen.
+        Number of batches so far.
     gram, product : ndarray
         Discounted sums of ``H^T H`` and ``H^T X``.
     discount : float
@@ -54,7 +54,7 @@ class Online:
         self.gram, self.product = np.zeros((len(basis),) * 2), np.zeros(basis.shape)
 
     def remember(self, H: np.ndarray, n_batches: float) -> None:
-        """Begin as if codes H, for which the weights are the best, had been seen in so many batches."""
+        """Set the sums to those of codes H, for which the weights are the best, in so many batches."""
         H = H.astype(np.float64) / self.unit
         self.gram = H.T @ H
         self.product, self.n_batches = self.gram @ compose(self.weights)[-1], n_batches
@@ -74,9 +74,9 @@ class Online:
 
 
 class Batches(Deep):
-    """A stack that can learn from a few samples at a time: in epochs, or from a stream."""
+    """A stack that is learned from batches of samples: in epochs, or from a stream."""
 
-    _online: Online | None = None  # where a stream is, of a linear stack and of one with an activation
+    _online: Online | None = None  # state of a stream: of a linear stack, and of one with an activation
     _stream: Stream | None = None
 
     def _by_batches(self, X, data: Matrix, init, hook, *, n_small: int = 3) -> Solution:
@@ -93,7 +93,7 @@ class Batches(Deep):
         return self._reached(codes, weights, Solution.reached({}, monitor))
 
     def _first_batch(self, data: Matrix, init=None) -> Online:
-        """Weights from another model or from pre-training on a few samples."""
+        """Return weights from another model or from pre-training on a few samples."""
         weights = self._pretrain(data, self._sizes)[1] if init is None else self._given_weights(init, data)
         return Online(weights, data.scale)
 
@@ -150,7 +150,7 @@ class Batches(Deep):
         self.reconstruction_err_ = float(np.sqrt(2 * cost)) * online.unit
 
     def _continued(self, batch_size: int) -> Online:
-        """A fitted model as the start of a stream: as if it had come in batches of this size."""
+        """Return a fitted model as the start of a stream, as if fitted in batches of this size."""
         H = self.layers_[-1].representation
         online = Online([layer.weights for layer in self.layers_], float(np.abs(H).max(initial=0)) or 1.0)
         online.remember(H, len(H) / batch_size)

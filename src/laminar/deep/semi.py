@@ -281,7 +281,7 @@ class DeepSemiNMF(Batches):
 
     @property
     def _graph_is_free(self) -> bool:
-        """Whether no graph was asked for by name."""
+        """Whether ``graph`` has its default."""
         return self.graph is None or _is(self.graph, "auto")
 
     def _solved(self, X, data: Matrix, init, hook) -> tuple[Solution, np.ndarray | None]:
@@ -326,10 +326,10 @@ class DeepSemiNMF(Batches):
         return as_graph(self.graph)
 
     def _width(self, k: int) -> int:
-        """How many whitened directions the graph of a layer is built on: enough to tell the clusters apart."""
+        """Return the number of whitened directions of the graph: at least twice the number of clusters."""
         return max(k, 2 * self.n_clusters) if self.n_clusters else k
 
 
 def _is(value, name: str) -> bool:
-    """Whether a parameter that may be an array is this word."""
+    """Whether a parameter, which may be an array, equals a string."""
     return isinstance(value, str) and value == name

@@ -150,7 +150,7 @@ def weighted_consensus(
 
 
 def _after(monitor: Monitor) -> Callback | None:
-    """The callback of an inner loop that goes on counting where the outer one is."""
+    """Return the callback of an inner loop, which continues the count of the outer one."""
     done, callback = monitor.n_iter, monitor.callback
     return None if callback is None else lambda i, value, seconds: callback(done + i, value, seconds)
 

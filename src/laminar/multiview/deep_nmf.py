@@ -420,7 +420,7 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
         weighted = Z * shared.roots(powers, Z.dtype)
         self._basis = readout_basis(H, weighted, *shared.spread(powers), self.n_clusters or H.shape[1])
         self.clusters_ = CLUSTERINGS[self.clustering](H, self.random_state, self._basis, self.graph)
-        self.embedding_ = self._look(H, "whitened")
+        self.embedding_ = self._read_out(H, "whitened")
         if len(views) > 1 and self._moving and self.weights_.max() > 0.9:
             warnings.warn(
                 f"view {self.view_names_[int(self.weights_.argmax())]!r} has {self.weights_.max():.3f} of the weight: "
@@ -431,7 +431,7 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
 
     # ---- what a fitted model is used for -------------------------------------------------------------------------
 
-    def _look(self, H: np.ndarray, readout: str) -> np.ndarray:
+    def _read_out(self, H: np.ndarray, readout: str) -> np.ndarray:
         if readout == "whitened":
             return embed(H, self._basis).astype(H.dtype)
         if readout == "isometric":
@@ -439,16 +439,16 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
         return H
 
     def _weighted(self) -> np.ndarray:
-        """Transposed components, with the weights of their views."""
+        """Return transposed components, with the weights of their views."""
         return np.vstack([v.layers[-1].components.T * (v.size * v.weight**0.5) for v in self.views_.values()])
 
     def _coded(self, views: Views) -> np.ndarray:
-        """Codes of samples."""
+        """Return codes of samples."""
         shared, *known = self._known(views)
         return shared.code(*known)
 
     def _explained(self, views: Views) -> float:
-        """The share of samples their codes explain."""
+        """Return the share of samples their codes explain."""
         shared, *known = self._known(views)
         return shared.explained(*known)
 

@@ -198,7 +198,7 @@ class ConceptFactorization(Factorizer):
     # ---- the problem ---------------------------------------------------------------------------------------------
 
     def _validate(self, X, *, reset: bool):
-        """X, or with a kernel the coordinates that take its place."""
+        """Return X, or with a kernel the coordinates that take its place."""
         X = super()._validate(X, reset=reset)
         if self.kernel is None:
             return X
