@@ -114,7 +114,7 @@ class ViewCoder(Coder):
             Views in any form `fit` takes. New samples may lack views: a view may be absent from a dict, or be None in a
             list.
         observed : array-like of bool of shape (n_samples, n_views), default=None
-            Which sample has which view, in addition to what None and NaN say.
+            Which sample has which view, in addition to None and NaN.
         readout : {"raw", "whitened", "isometric"}, default="raw"
             Form of the codes: H itself; the form that is clustered, with rows of unit norm, which does not depend on
             the basis of the codes; or times the square root of the Gram matrix of the components, so that distances are

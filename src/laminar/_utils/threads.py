@@ -2,8 +2,8 @@
 
 A threaded BLAS next to threads of our own is up to ten times slower than either alone. While a model is being
 fitted BLAS is therefore limited to one thread and the samples (or features) are cut into blocks that Python threads
-work on: matrix products and compiled kernels both release the GIL. For tall, thin products this also beats BLAS's own
-threading.
+work on: matrix products and compiled kernels both release the GIL. For products of tall matrices with few columns this
+is also faster than BLAS's own threading.
 """
 
 from __future__ import annotations

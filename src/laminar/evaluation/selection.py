@@ -65,7 +65,7 @@ def select_layers(
     random_state=0,
     verbose: int = 1,
 ) -> LayerSelection:
-    """Choose the number and the sizes of the layers of a model without looking at labels.
+    """Choose the number and the sizes of the layers of a model without labels.
 
     Parameters
     ----------
@@ -101,11 +101,11 @@ def select_layers(
     the fewest components in all; then the first. Differences of at most 0.1 % of what the best leaves to 1, or of 1e-6,
     count as none throughout, so that rounding does not decide.
 
-    The squared error of a stack without activation depends on its narrowest layer alone, so that held-out entries speak
-    for the size of a top layer and never for depth: (100, 20) and (20,) predict the same. Each layer therefore has a
-    score of its own, that of predicting from its codes: it shows whether a hidden layer holds more than the top does,
-    or noise. Data without noise, such as rendered images, are predicted ever better by ever larger layers: look at
-    ``plot()`` for where the gain ends.
+    The squared error of a stack without activation depends on its narrowest layer alone, so that held-out entries
+    determine the size of a top layer and never the depth: (100, 20) and (20,) predict the same. Each layer therefore
+    has a score of its own, that of predicting from its codes: it shows whether a hidden layer holds more than the top
+    does, or noise. Data without noise, such as rendered images, are predicted ever better by ever larger layers: ``plot()``
+    shows where the gain ends.
 
     Predicting hidden entries needs no missing values: the fit sees neither the held-out samples nor the held-out
     features. Regression of the held-out features on the codes of the fitted samples gives their components; the

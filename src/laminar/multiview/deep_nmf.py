@@ -117,9 +117,9 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
         The left singular vectors of H Z whose singular values exceed those of noise, Z being all Z_v side by side,
         times the roots of their weights; rows of unit norm. They do not depend on the basis of the codes.
     clusters_ : Clusters
-        What clusters codes, as ``clustering`` says, fitted when first needed.
+        Clusters of the codes, by ``clustering``; fitted on first use.
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each training sample, found when first asked for.
+        Cluster of each training sample, computed on first use.
     objective_history_ : ndarray of shape (n_accepted,)
         The objective (1), or (4) for ``rule="published"``, after each accepted iteration, with the weights of that
         iteration.
@@ -270,7 +270,7 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
             Labels of some or all samples, one column for each attribute; -1, NaN, None and ``pandas.NA`` stand for
             unknown. Codes of samples of one class become similar.
         observed : array-like of bool of shape (n_samples, n_views), default=None
-            Which sample has which view, in addition to what None and NaN say.
+            Which sample has which view, in addition to None and NaN.
 
         Returns
         -------

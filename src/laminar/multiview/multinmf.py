@@ -87,7 +87,7 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
     clusters_ : Clusters
         k-means of the consensus as it is, fitted when first needed.
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each training sample, found when first asked for.
+        Cluster of each training sample, computed on first use.
     objective_history_ : ndarray of shape (n_iter_,)
         The objective (1) after each iteration; the last entry is that of the final codes.
     n_iter_ : int
