@@ -1,4 +1,4 @@
-"""Contracts: what every term, update and model promises, as functions a new one is run through.
+"""Contracts of terms, updates and models, as functions that check a new one.
 
 Each raises an AssertionError that names the broken promise, and returns nothing.
 """
@@ -27,7 +27,7 @@ def check_term(term, F, constraint=None, *, random_state=0) -> None:
     """Check that the value, the gradient and the majoriser of a term are those of one function.
 
     The gradient agrees with finite differences of the value; its two parts are non-negative and differ by it; the
-    majoriser touches the term at F and is nowhere below it, and equals it if the term says ``exact``; F is unchanged. A
+    majoriser touches the term at F and is nowhere below it, and equals it if the term is ``exact``; F is unchanged. A
     term that reads X (see `laminar._engine.terms.Fit`) covers the rows once and has a finite KKT residual.
 
     Parameters
@@ -181,7 +181,7 @@ def check_model(estimator, X, y=None) -> None:
 
 
 def _check_fit(model, X, y) -> None:
-    """What one fitted model promises by itself, and next to a twin."""
+    """Check a fitted model alone, and against a second fit."""
     for name, value in vars(model).items():
         if isinstance(value, np.ndarray) and value.dtype.kind == "f":
             _require(np.isfinite(value).all(), f"{name} is finite")
@@ -200,7 +200,7 @@ def _check_fit(model, X, y) -> None:
 
 
 def _check_copies(estimator, model, X) -> None:
-    """A copy of a model is that model: pickle, clone."""
+    """Check that copies by pickle and clone agree with the model."""
     _agree(pickle.loads(pickle.dumps(model)).transform(X), model.transform(X), 0, "a pickled model is the same model")
     fresh = clone(model)
     given, kept = ({k: repr(v) for k, v in m.get_params().items() if k != "random_state"} for m in (estimator, fresh))
@@ -213,7 +213,7 @@ def _check_copies(estimator, model, X) -> None:
 
 
 def _check_history(model, X) -> None:
-    """The objective never rises, beyond rounding."""
+    """Check that the objective never increases, beyond rounding."""
     history = np.asarray(model.objective_history_, dtype=np.float64)
     _require(history.size > 0 and np.isfinite(history).all(), "the objective is recorded, and finite")
     rounding = 50 * float(np.finfo(X.dtype).eps) * (float(np.abs(X).sum()) + float((X.astype(np.float64) ** 2).sum()))
@@ -222,7 +222,7 @@ def _check_history(model, X) -> None:
 
 
 def _fitted(estimator, X, y):
-    """A seeded clone, fitted; X must come out as it went in."""
+    """Fit a seeded clone, and check that X is unchanged."""
     model = clone(estimator)
     if "random_state" in model.get_params():
         model.set_params(random_state=0)
@@ -236,13 +236,13 @@ def _fitted(estimator, X, y):
 
 
 def _explained(model, X) -> float:
-    """What is compared between fits: the loss of the training codes, as a part of that of zero."""
+    """Return the loss of the training codes, relative to that of zero codes."""
     codes = model.layers_[-1].representation
     return _loss(model, X, codes) / _loss(model, X, np.zeros_like(codes))
 
 
 def _loss(model, X, H) -> float:
-    """Squared error or divergence of X from what codes stand for."""
+    """Return the squared error or divergence of X from the reconstruction."""
     Y = model.inverse_transform(np.asarray(H, dtype=np.float64))
     if getattr(model, "loss", "frobenius") == "kl":
         Y = np.maximum(Y, 1e-12 * X.max())
@@ -251,12 +251,12 @@ def _loss(model, X, H) -> float:
 
 
 def _value_of(term):
-    """The value of a term or of an objective."""
+    """Return the value of a term or of an objective."""
     return (lambda F: term.evaluate(F).value) if isinstance(term, Objective) else term.value
 
 
 def _gather(F, groups, rows, G=None) -> np.ndarray:
-    """A function of blocks of rows and of their Gram matrix, as one array."""
+    """Evaluate a function of blocks of rows and of their Gram matrix into one array."""
     out = np.empty(F.shape)
     for gram, blocks in by_group(G, groups):
         for b in blocks:
@@ -265,7 +265,7 @@ def _gather(F, groups, rows, G=None) -> np.ndarray:
 
 
 def _check_majoriser(term, majoriser, F, other) -> None:
-    """At another point the term is not above its majoriser, and equal to it if it says so."""
+    """Check that at another point the term is not above its majoriser, and equal to it if ``exact``."""
     groups, value = getattr(term, "groups", [[slice(0, len(F))]]), _value_of(term)
 
     def bound(E: np.ndarray) -> float:
@@ -290,7 +290,7 @@ def _check_majoriser(term, majoriser, F, other) -> None:
 
 
 def _optimum(F, objective, constraint) -> np.ndarray:
-    """A stationary point."""
+    """Return a stationary point."""
     if objective.exact:
         return constraint.update(exact)(F, objective, constraint)
     update = constraint.update(entrywise if objective.majoriser(F).ratio is not None else hals)

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from laminar._engine.constraints import NonNegative
 from laminar._engine.data.wrap import wrap
-from laminar._engine.nnls import MAX_PRIMAL, nnls_solver
+from laminar._engine.nnls import nnls_solver
 from laminar._engine.objective import Objective
 from laminar._engine.terms import SquaredFit
 from reference import kernels as plain
@@ -83,8 +83,8 @@ def test_no_rows_are_solved():
 
 
 def test_many_components_are_solved(mixed):
-    """More than `MAX_PRIMAL`, nearly parallel: rows with large supports are solved by their complements."""
-    rng, k = np.random.default_rng(0), MAX_PRIMAL + 4
+    """More than ``max_primal``, nearly parallel: rows with large supports are solved by their complements."""
+    rng, k = np.random.default_rng(0), 256 + 4
     M = rng.normal(size=(320, k)) + 1 if mixed else rng.gamma(0.3, size=(320, k)) + 0.3
     codes = np.maximum(rng.normal(size=(6, k)) + mixed, 0)
     X = codes @ M.T

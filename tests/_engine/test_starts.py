@@ -14,7 +14,7 @@ from laminar._engine.data.wrap import wrap
 from laminar._engine.monitor import Monitor
 from laminar._engine.problem import Problem, fit
 from laminar._engine.solve import solve
-from laminar._engine.starts import MIN_SAMPLES, MIN_STEP, NONNEGATIVE_STARTS, SAMPLES_PER_COMPONENT, STARTS
+from laminar._engine.starts import NONNEGATIVE_STARTS, STARTS
 from laminar._engine.updates import hals, hals_or_exact, least_squares
 
 every_start = pytest.mark.parametrize("name", STARTS)
@@ -328,7 +328,7 @@ def tall_setup(X, model):
 @pytest.mark.parametrize("k", [2, 100])
 @pytest.mark.parametrize("tall", [False, True])
 def test_subsample_is_for_tall_data_alone(k, tall):
-    n = MIN_STEP * max(SAMPLES_PER_COMPONENT * k, MIN_SAMPLES) - (not tall)
+    n = 8 * max(20 * k, 1024) - (not tall)  # the defaults
     rng = np.random.default_rng(0)
     factors = {"H": rng.random((n, k)), "Z": rng.random((3, k))}
     updates = {"H": hals, "Z": least_squares}

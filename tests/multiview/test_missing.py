@@ -12,7 +12,7 @@ from laminar._engine.problem import Problem, fit, smooth_codes
 from laminar._engine.solve import solve
 from laminar._engine.updates import accelerated_gradient, exact, hals, hals_or_exact, least_squares
 from laminar.graphs import KNN, Labels
-from laminar.multiview.missing import RIDGE, missing_views
+from laminar.multiview.missing import missing_views
 from laminar.testing import check_update
 
 N, K, SIZES, WEIGHTS = 40, 3, (8, 5, 6), np.array([0.5, 0.3, 0.2])
@@ -47,7 +47,7 @@ def value(F, graph):
         parts = {v: Z[EDGES[v] : EDGES[v + 1]] for v in views}
         total += sum(((np.sqrt(WEIGHTS[v]) * VIEWS[v][i] - Zv @ H[i]) ** 2).sum() for v, Zv in parts.items()) / 2
         if len(views) < 3:
-            total += RIDGE / (2 * K) * (H[i] ** 2).sum() * sum((Zv**2).sum() for Zv in parts.values())
+            total += 0.1 / (2 * K) * (H[i] ** 2).sum() * sum((Zv**2).sum() for Zv in parts.values())
     if LAPLACIANS[graph] is not None:
         W = LAPLACIANS[graph].tocsr().toarray()
         total += 0.2 * np.einsum("ia,ij,ja,a", H, np.diag(W.sum(1)) - W, H, (Z**2).sum(0))

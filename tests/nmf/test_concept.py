@@ -271,7 +271,7 @@ def test_what_is_refused(X, parameters, message):
 
 
 def test_all_pairs_of_too_many_samples(monkeypatch):
-    monkeypatch.setattr(embedding, "LARGEST", N - 1)
+    monkeypatch.setattr(embedding.Embedding, "max_samples", N - 1)
     for parameters in ({"kernel": "rbf"}, {"rule": "published"}):
         with pytest.raises(ValueError, match=r'at most 59 samples; X has 60. Use kernel=None with rule="fast"'):
             fit(MIXED, **parameters)

@@ -73,7 +73,7 @@ def test_what_is_not_an_inner_product_is_refused(K, message):
 
 
 def test_too_many_samples(monkeypatch):
-    monkeypatch.setattr(embedding, "LARGEST", 30)
+    monkeypatch.setattr(Embedding, "max_samples", 30)
     with pytest.raises(ValueError, match=r"kernel='rbf' takes .* at most 30 samples; X has 40. Use kernel=None"):
         Embedding("rbf", {}).fit(X)
 

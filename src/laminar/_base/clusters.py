@@ -1,4 +1,4 @@
-"""How codes are looked at: H is known only up to a change of basis, so what is read should not depend on it."""
+"""Read-outs of codes that do not depend on their basis, and clusters of them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from sklearn.utils import check_random_state
 
 from .._engine.linalg.small import isometry, unit_rows, whitener
 from .._utils.validation import check_choice
+from .spectral import kmeans
 
 
 def reader(readout: str, layer) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the function that turns codes of a layer into a read-out of them."""
+    """Return the function from codes of a layer to a read-out of them."""
     check_choice("readout", readout, ("raw", "whitened", "isometric"))
     if readout == "raw":
         return lambda H: H
@@ -28,7 +29,7 @@ def reader(readout: str, layer) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def embed(H: np.ndarray, W: np.ndarray) -> np.ndarray:
-    """Codes in another basis, each row of length one.
+    """Return codes in another basis, each row of length one.
 
     Examples
     --------
@@ -40,7 +41,7 @@ def embed(H: np.ndarray, W: np.ndarray) -> np.ndarray:
 
 
 class Clusters:
-    """k-means of codes, whitened and with unit rows; found on first use and the same ever after.
+    """k-means of codes, whitened and with unit rows; computed on first use and kept.
 
     Parameters
     ----------
@@ -62,8 +63,8 @@ class Clusters:
 
     def __init__(self, H: np.ndarray, random_state=None, basis: np.ndarray | None = None):
         self.H, self.basis = H, basis
-        # Drawn now: copies of a fitted model must agree on clusters that none of them has looked for yet. From a copy:
-        # clusters that nobody asks for leave a generator as it is.
+        # Drawn now, so that copies of a fitted model agree on clusters computed later; from a copy, so that the
+        # generator of the caller does not depend on it.
         drawn = isinstance(random_state, Integral)
         self.random_state = random_state if drawn else deepcopy(check_random_state(random_state)).randint(2**31 - 1)
         self._fitted: dict[int, KMeans] = {}
@@ -87,8 +88,8 @@ class Clusters:
         return self._fitted[n_clusters]
 
     def _model(self, E: np.ndarray, n_clusters: int):
-        """What predicts clusters, fitted."""
-        return KMeans(int(n_clusters), n_init=20, random_state=self.random_state).fit(E)
+        """Return the fitted model that predicts clusters."""
+        return kmeans(E, n_clusters, self.random_state)
 
     def predict(self, H: np.ndarray, n_clusters: int) -> np.ndarray:
         """Return the cluster of each row of codes."""
@@ -96,10 +97,10 @@ class Clusters:
 
 
 def readout_basis(H: np.ndarray, Z: np.ndarray, energy: float, n_features: float, expected: int) -> np.ndarray:
-    """What codes are multiplied by to give the left singular vectors of ``H Z^T`` that are more than noise.
+    """Return W such that ``H W`` are the left singular vectors of ``H Z^T`` above the noise.
 
-    These depend on what the codes stand for and not on the basis a solver landed on. As all of them come out with the
-    same length, those that noise would also give must not be among them (`above_noise`).
+    These depend on the product and not on the basis of the codes. All of them have unit length, so that those which
+    noise alone would give must be left out (`above_noise`).
 
     Parameters
     ----------
@@ -108,7 +109,7 @@ def readout_basis(H: np.ndarray, Z: np.ndarray, energy: float, n_features: float
     energy, n_features : float
         Squared norm of what ``H Z^T`` is a fit of, and the features it spreads over.
     expected : int
-        How many of them are more than noise for certain.
+        Number of singular vectors that are kept whatever the noise.
 
     Returns
     -------
@@ -131,14 +132,15 @@ def readout_basis(H: np.ndarray, Z: np.ndarray, energy: float, n_features: float
     T = Q * np.sqrt(w)
     s, R = np.linalg.eigh(T.T @ (Z.T @ Z) @ T)
     s, R = s[::-1], R[:, ::-1]
-    live = int((s > 1e-10 * s.max(initial=0.0)).sum())
-    return (Q / np.sqrt(w)) @ R[:, : above_noise(s[:live], energy, (len(H), n_features), expected)]
+    rank = int((s > 1e-10 * s.max(initial=0.0)).sum())
+    return (Q / np.sqrt(w)) @ R[:, : above_noise(s[:rank], energy, (len(H), n_features), expected)]
 
 
 def above_noise(squares: np.ndarray, energy: float, shape: tuple[float, float], expected: int) -> int:
-    """How many squared singular values are larger than noise would make them; never fewer than expected.
+    """Count the squared singular values above the largest one of noise; at least the expected ones.
 
-    All that the expected ones leave is taken for noise, and the largest singular value of such noise is known.
+    That is ``s^2 (sqrt(n) + sqrt(p))^2`` for a matrix of shape (n, p), with the variance s^2 of all that the expected
+    ones leave.
 
     Parameters
     ----------
@@ -149,7 +151,7 @@ def above_noise(squares: np.ndarray, energy: float, shape: tuple[float, float], 
     shape : tuple of float
         Of the matrix they are of.
     expected : int
-        How many are there for certain.
+        Number that is counted whatever the noise.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""`Coder`: the methods of a fitted model. Samples become codes, codes become samples and clusters."""
+"""`Coder`: the methods of a fitted model, from samples to codes, and from codes to samples and clusters."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .clusters import reader
 
 @contextmanager
 def no_text(name: str = "X"):
-    """Say what to do about text in an array, of which scikit-learn only says that it is no number."""
+    """Replace scikit-learn's error about text in an array by one with a cure."""
     try:
         yield
     except ValueError as error:
@@ -42,7 +42,7 @@ def no_text(name: str = "X"):
 
 
 def in_units_of(data: Matrix, H: np.ndarray) -> np.ndarray:
-    """Codes in unit scale, brought to that of the data in place; an error where they leave the range of their type."""
+    """Multiply codes by the scale of the data, in place; raise an error where they leave the range of their type."""
     if max(float(H.max(initial=0)), -float(H.min(initial=0))) * data.scale > float(np.finfo(H.dtype).max):
         raise ValueError(
             f"The largest magnitude in X is {data.scale:.3g}: its codes are out of range. Divide X by a constant."
@@ -52,7 +52,7 @@ def in_units_of(data: Matrix, H: np.ndarray) -> np.ndarray:
 
 
 def nameable(model, H: np.ndarray) -> np.ndarray:
-    """Codes as they are, or an error where `set_output` asks for more names of columns than the model has."""
+    """Return the codes; raise an error where `set_output` needs another number of names of columns."""
     if H.shape[1] != model._n_features_out and _get_output_config("transform", model)["dense"] != "default":
         raise ValueError(
             f"set_output names {model._n_features_out} columns and these codes have {H.shape[1]}: read this layer "
@@ -87,7 +87,7 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     _constraints: Mapping[str, Constraint] = {"H": NonNegative(), "Z": NonNegative()}
 
     def _check_data(self, X) -> None:
-        """Refuse X the model has no meaning for."""
+        """Raise an error for X that the model is not defined for."""
 
     @no_text()
     def _validate(self, X, *, reset: bool):
@@ -133,15 +133,14 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return nameable(self, self._transform(X, layer, method, readout))
 
     def _transform(self, X, layer: int = -1, method: str = "nonnegative", readout: str = "raw") -> np.ndarray:
-        """The same as an array whatever `set_output` says."""
+        """Return the codes as an array whatever the configuration of `set_output`."""
         check_is_fitted(self)
         check_choice("method", method, ("nonnegative", "pinv"))
-        look = reader(readout, self._layer(layer))
+        read_out = reader(readout, self._layer(layer))
         X = self._validate(X, reset=False)
-        return look(self._code(X, layer, method))
+        return read_out(self._code(X, layer, method))
 
     def _layer(self, layer: int):
-        """One of the layers, by position."""
         n = len(self.layers_)
         if not isinstance(layer, Integral) or not -n <= layer < n:
             raise ValueError(
@@ -150,7 +149,7 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self.layers_[layer]
 
     def _code(self, X, layer: int, method: str) -> np.ndarray:
-        """Codes of validated samples on one layer."""
+        """Return codes of validated samples on one layer."""
         components = self._layer(layer).components
         with threads.own_threads():
             data = wrap(X)
@@ -200,7 +199,7 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     @no_text("H")
     def _check_codes(self, H, layer: int = -1):
-        """Codes of a layer as an array or sparse matrix of finite numbers."""
+        """Check codes of a layer: an array or sparse matrix of finite numbers."""
         k = len(self._layer(layer).components)
         H = check_array(
             H,

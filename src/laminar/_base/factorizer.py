@@ -281,7 +281,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         return np.array(F, order="C")
 
     def _canonical(self, solution: Solution, problem: Factorization) -> tuple[np.ndarray, np.ndarray]:
-        """Return codes, exact where the rule says so, and components of unit length (unit sum for the KL loss)."""
+        """Return codes, exact where the rule requires it, and components of unit length (unit sum for the KL loss)."""
         H, Z = solution.factors["H"], solution.factors["Z"]
         norms = self._norms(Z)
         Z, H = safe_divide(Z, norms), H * norms

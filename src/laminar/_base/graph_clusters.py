@@ -10,14 +10,11 @@ from ..graphs import KNN, Graph
 from .clusters import Clusters
 from .spectral import graph_affinity, spectral_labels
 
-MAX_SAMPLES = 10_000  # samples a graph is built on: the search for neighbours is quadratic in them
-
 
 class GraphClusters(Clusters):
-    """Spectral clusters (Ng, Jordan and Weiss) of a graph of read-outs, found on first use and kept.
+    """Spectral clusters (Ng, Jordan and Weiss) of a graph of read-outs, computed on first use and kept.
 
-    A sample that was not in the graph belongs to the cluster of the nearest one that was. Of more than 10 000 training
-    samples a random 10 000 are in it, so that the cost grows with the samples and not with their square.
+    A sample that was not in the graph belongs to the cluster of the nearest one that was.
 
     Parameters
     ----------
@@ -25,6 +22,8 @@ class GraphClusters(Clusters):
         As for `Clusters`.
     graph : {"rank", "knn"} or Graph, default="rank"
         Built on the read-outs.
+    max_samples : int, default=10_000
+        Training samples in the graph, at random if there are more: the search for neighbours is quadratic in them.
 
     Examples
     --------
@@ -35,14 +34,22 @@ class GraphClusters(Clusters):
     True
     """
 
-    def __init__(self, H: np.ndarray, random_state=None, basis: np.ndarray | None = None, graph: str | Graph = "rank"):
+    def __init__(
+        self,
+        H: np.ndarray,
+        random_state=None,
+        basis: np.ndarray | None = None,
+        graph: str | Graph = "rank",
+        *,
+        max_samples: int = 10_000,
+    ):
         super().__init__(H, random_state, basis)
-        self.graph = graph
+        self.graph, self.max_samples = graph, max_samples
 
     def _model(self, E: np.ndarray, n_clusters: int) -> KNeighborsClassifier:
         rng = check_random_state(self.random_state)
-        if len(E) > MAX_SAMPLES:
-            E = E[np.sort(rng.choice(len(E), MAX_SAMPLES, replace=False))]
+        if len(E) > self.max_samples:
+            E = E[np.sort(rng.choice(len(E), self.max_samples, replace=False))]
         labels = np.zeros(len(E), dtype=int)
         if n_clusters > 1:
             labels = spectral_labels(graph_affinity(E, self.graph, n_clusters), n_clusters, rng)
@@ -50,12 +57,11 @@ class GraphClusters(Clusters):
 
 
 def _kmeans(H: np.ndarray, random_state, basis: np.ndarray, graph: str | Graph) -> Clusters:
-    """k-means of the read-outs."""
     return Clusters(H, random_state, basis)
 
 
 def _published(H: np.ndarray, random_state, basis: np.ndarray, graph: str | Graph) -> GraphClusters:
-    """Clusters of the codes themselves, as Zhao et al. found them: five neighbours, a heat kernel."""
+    """Return the clusters of Zhao et al., of the codes themselves: five neighbours, a heat kernel."""
     heat = KNN(max(1, min(5, len(H) - 1)), "heat", bandwidth=1.0)
     return GraphClusters(H, random_state, np.eye(H.shape[1]), heat)
 

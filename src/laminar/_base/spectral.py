@@ -20,13 +20,16 @@ from .._engine.linalg.small import safe_divide, unit_rows
 from .._utils.typing import Seed
 from ..graphs import KNN, Graph, Rank
 
-MAX_DENSE = 5000  # samples up to which an n x n array is formed: 200 MB in float64
-
 Affinity: TypeAlias = np.ndarray | sp.csr_array
 
 
 def graph_affinity(
-    X: np.ndarray | sp.csr_array, graph: str | Graph, n_clusters: int, n_neighbors: int | None = None
+    X: np.ndarray | sp.csr_array,
+    graph: str | Graph,
+    n_clusters: int,
+    n_neighbors: int | None = None,
+    *,
+    max_dense: int = 5000,
 ) -> Affinity:
     """Build the edge weights W of a graph over the rows of X, as an array where a fifth of them or more is not zero.
 
@@ -40,6 +43,8 @@ def graph_affinity(
         Number of clusters, from which "rank" takes its number of neighbours.
     n_neighbors : int or None, default=None
         Neighbours of "knn" (None means 5) and "rank" (None: by the number of clusters).
+    max_dense : int, default=5000
+        Samples up to which an n x n array is formed: 200 MB in float64.
 
     Returns
     -------
@@ -60,7 +65,7 @@ def graph_affinity(
         }[graph]()
     W = graph.build(X).tocsr()
     dense = W.nnz > 0.2 * W.shape[0] ** 2  # products with an array are then faster
-    return W.toarray() if dense and W.shape[0] <= MAX_DENSE else W
+    return W.toarray() if dense and W.shape[0] <= max_dense else W
 
 
 def count_connected(W: Affinity) -> int:

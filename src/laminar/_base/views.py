@@ -1,4 +1,4 @@
-"""`ViewCoder`: what models of several views share. Views are read in any form, become codes, codes become clusters."""
+"""`ViewCoder`: the methods of a fitted model of several views."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class ViewCoder(Coder):
     """Base of the estimators of several views: X is a list or dict of views, or one array with ``view_sizes``.
 
     An estimator implements the codes of views, ``_coded``, the part of the views they explain, ``_explained``, and the
-    forms of the codes, ``_look``.
+    forms of the codes, ``_read_out``.
     """
 
     @no_text()
     def _read(self, X, observed=None, *, allow_missing: bool = True) -> Views:
-        """Views to fit, all of one floating type; what they look like is remembered."""
+        """Read the views to fit, all of one floating type, and set their names and sizes."""
         if _several(X):
             self.__dict__.pop("feature_names_in_", None)
         else:
@@ -43,7 +43,7 @@ class ViewCoder(Coder):
 
     @no_text()
     def _read_new(self, X, observed=None) -> Views:
-        """Views to code, as many as there were in `fit`: what nobody has of them is empty."""
+        """Read the views to code, as many as in `fit`; one that no sample has is empty."""
         check_is_fitted(self)
         given = self._named(X)
         mask = None if observed is None else np.asarray(observed)
@@ -70,7 +70,7 @@ class ViewCoder(Coder):
         return views
 
     def _named(self, X) -> dict[Hashable, Any]:
-        """The views of X that are there, by the names of `fit`."""
+        """Return the views of X that are there, by the names of `fit`."""
         names = self.view_names_
         if not _several(X):
             X = validate_data(self, X, reset=False, **_ARRAYS)
@@ -114,7 +114,7 @@ class ViewCoder(Coder):
             Views in any form `fit` takes. New samples may lack views: a view may be absent from a dict, or be None in a
             list.
         observed : array-like of bool of shape (n_samples, n_views), default=None
-            Which sample has which view, in addition to what None and NaN say.
+            Which sample has which view, in addition to None and NaN.
         readout : {"raw", "whitened", "isometric"}, default="raw"
             Form of the codes: H itself; the form that is clustered, with rows of unit norm, which does not depend on
             the basis of the codes; or times the square root of the Gram matrix of the components, so that distances are
@@ -128,12 +128,12 @@ class ViewCoder(Coder):
         return nameable(self, self._transform(X, observed, readout))
 
     def _transform(self, X, observed=None, readout: str = "raw") -> np.ndarray:  # type: ignore[override]
-        """The same as an array whatever `set_output` says."""
+        """Return the codes as an array whatever the configuration of `set_output`."""
         check_is_fitted(self)
         check_choice("readout", readout, ("raw", "whitened", "isometric"))
         with threads.own_threads():
             H = self._coded(self._read_new(X, observed))
-        return self._look(H, readout)
+        return self._read_out(H, readout)
 
     def score(self, X: ViewData, y: ArrayLike | None = None) -> float:
         """Return the explained part of the views, each weighted as in `fit`; 1 for a perfect fit.
@@ -164,7 +164,7 @@ def _several(X) -> bool:
 
 
 def _is_blank(view) -> bool:
-    """Whether nobody has this view."""
+    """Whether no sample has this view."""
     if sp.issparse(view):
         return False
     rows = [row for row in view if row is not None] if isinstance(view, list | tuple) else view

@@ -13,16 +13,21 @@ from .terms.majoriser import Block
 Solver = Callable[[np.ndarray, np.ndarray], None]
 """``(F, B)``: minimise ``1/2 <F G, F> - <B, F>`` over F >= 0, in place."""
 
-MAX_PRIMAL = 256  # components up to which supports are solved for as they are; above, the smaller of the two problems
 
-
-def nnls_solver(G: np.ndarray) -> Solver:
+def nnls_solver(G: np.ndarray, *, max_primal: int = 256) -> Solver:
     """Return the solver for rows that share G.
 
     Rows whose least-squares solution is non-negative are done. For the others coordinate descent finds the support and
     block principal pivoting (Kim and Park 2011) finishes.
+
+    Parameters
+    ----------
+    G : ndarray of shape (k, k)
+        Gram matrix.
+    max_primal : int, default=256
+        Components up to which the support of a row is solved for; above, the smaller of support and complement.
     """
-    pivot = _pivoting(G)
+    pivot = _pivoting(G, max_primal)
     solve, singular = gram_solver(G)
     eps = 8 * float(np.finfo(G.dtype).eps)
 
@@ -40,10 +45,10 @@ def nnls_solver(G: np.ndarray) -> Solver:
     return solver
 
 
-def _pivoting(gram: np.ndarray) -> Solver:
+def _pivoting(gram: np.ndarray, max_primal: int) -> Solver:
     """`kernels.nnls` on this Gram matrix; of many components, on the smaller of the primal and the dual problem."""
     G = np.ascontiguousarray(gram, dtype=np.float64)
-    if len(G) <= MAX_PRIMAL:
+    if len(G) <= max_primal:
         return lambda f, B: kernels.nnls(f, B, G)
     solve, singular = gram_solver(G)
     if singular:  # dependent components would enter the support one by one, for seconds a row: left to descent

@@ -10,12 +10,11 @@ import numpy as np
 from .._utils import threads
 from .constraints import Constraint
 from .linalg.blocked import column_dots
+from .linalg.small import safe_divide
 from .monitor import Monitor, Solution
 from .objective import Evaluation
 from .problem import Factors, Problem
 from .updates import Update
-
-MIN_BETA = 1e-4  # beta below which a sweep is plain descent: if it still does not descend, rounding is reached
 
 
 @dataclass
@@ -32,6 +31,7 @@ class Extrapolation:
 
     beta: float = 0.5
     bound: float = 1.0
+    min_beta: float = 1e-4  # below it a sweep is plain descent: if it does not descend, rounding is reached
 
     def grow(self) -> None:
         """After an accepted sweep."""
@@ -126,7 +126,9 @@ def _accept_or_restart(state: State, trial: dict[str, np.ndarray], at: Evaluatio
             state.point, state.updated = dict(state.accepted), {}
             momentum.shrink()
             # A sweep with almost no extrapolation is monotone: what increased is rounding.
-            monitor.converged = monitor.tol > 0 and momentum.beta < MIN_BETA and bool(np.isfinite(monitor.history[-1]))
+            monitor.converged = (
+                monitor.tol > 0 and momentum.beta < momentum.min_beta and bool(np.isfinite(monitor.history[-1]))
+            )
             return
         if monitor.n_iter > state.evaluate_every:  # before, there was no extrapolation to judge
             momentum.grow()
@@ -144,7 +146,7 @@ def _extrapolate(state: State, name: str, new: np.ndarray, constraint: Constrain
     if state.extrapolation is None or old is None:
         return new
     length = column_dots(old, old)
-    t = np.divide(column_dots(new, old), length, out=np.zeros_like(length), where=length > 0)
+    t = safe_divide(column_dots(new, old), length)
     beta, out = new.dtype.type(state.extrapolation.beta), np.empty_like(new)
 
     def work(b: slice) -> None:

@@ -22,12 +22,9 @@ from .updates import Update
 
 Start = tuple[np.ndarray, np.ndarray]
 
-SAMPLES_PER_COMPONENT, MIN_SAMPLES = 20, 1024  # of a subsample that components are learned from
-MIN_STEP = 8  # samples for each one used: below it the subsample saves no time (docs/benchmarks.md)
-
 
 def random(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
-    """Uniform on (0, 1), scaled so that the product has the size of X."""
+    """Draw both factors uniformly from (0, 1), scaled so that the product has the size of X."""
     n, p = data.shape
     # Mixed signs have a mean near zero: their root mean square stands in for it.
     size = data.total / (n * p) if data.total > 0 else np.sqrt(data.sqnorm / (n * p))
@@ -36,7 +33,7 @@ def random(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
 
 
 def kmeans(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
-    """Ding's start: memberships plus 0.2, components by least squares."""
+    """Return memberships of k-means plus 0.2, and components by least squares (Ding, Li and Jordan)."""
     n = data.shape[0]
     U, s, _ = truncated_svd(data, 2 * k, rng)
     labels = KMeans(min(k, n), n_init=1, random_state=rng).fit(U * s).labels_
@@ -46,7 +43,7 @@ def kmeans(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
 
 
 def nndsvd(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
-    """Non-negative parts of the singular vectors; exact zeros stay, so not for multiplicative rules."""
+    """Return the non-negative parts of the singular vectors; exact zeros stay, so not for multiplicative rules."""
     U, s, V = truncated_svd(data, k, rng)
     H, Z = np.zeros((data.shape[0], k)), np.zeros((data.shape[1], k))
     for a in range(len(s)):
@@ -61,14 +58,14 @@ def nndsvd(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
 
 
 def nndsvda(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
-    """`nndsvd` with its zeros raised to the mean of X."""
+    """Return `nndsvd` with its zeros raised to the mean of X."""
     mean = max(data.total / np.prod(data.shape), 1e-300)
     H, Z = nndsvd(data, k, rng)
     return np.where(H > 0, H, mean), np.where(Z > 0, Z, mean)
 
 
 def nndsvdar(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
-    """`nndsvd` with its zeros raised to small random values."""
+    """Return `nndsvd` with its zeros raised to small random values."""
     mean = max(data.total / np.prod(data.shape), 1e-300)
 
     def filled(F: np.ndarray) -> np.ndarray:
@@ -79,7 +76,7 @@ def nndsvdar(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
 
 
 def svd(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
-    """Gillis and Kumar's Algorithm 2: a product equal to the best rank k - 1 approximation of X."""
+    """Return factors of the best rank k - 1 approximation of X (Gillis and Kumar, Algorithm 2)."""
     if k == 1:
         u = truncated_svd(data, 1, rng)[0]
         H = np.maximum(u if (u > 0).sum() >= (u < 0).sum() else -u, 0)
@@ -97,7 +94,7 @@ def svd(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
 
 
 def lp(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
-    """Gillis and Kumar's Algorithm 3: the global optimum of Semi-NMF whenever a positive vector lies in the span.
+    """Return the optimum of Semi-NMF where a positive vector lies in the span (Gillis and Kumar, Algorithm 3).
 
     That is so for every non-negative X. A linear program finds the vector; for most data the first singular vector
     already is one and no program is needed.
@@ -106,7 +103,7 @@ def lp(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
 
 
 def nonnegative_basis(data: Matrix, k: int, triplets: tuple, rng: np.random.RandomState) -> Start:
-    """Codes that span k left singular vectors, of X without negative entries, and the components that go with them."""
+    """Return non-negative codes that span k left singular vectors of X >= 0, and their components."""
     V, s, right = (part[..., :k] for part in triplets)
     eps = float(np.finfo(V.dtype).eps)
     rank = int((s > max(1e-12, 30 * eps) * s[0]).sum()) if s[0] > 0 else 0
@@ -114,11 +111,11 @@ def nonnegative_basis(data: Matrix, k: int, triplets: tuple, rng: np.random.Rand
     if rank:
         V = V[:, :rank]
         x = _positive_combination(V)
-        live = x > 0
-        alpha = np.maximum(0, (-V[live] / x[live, None]).max(0))
+        nonzero = x > 0
+        alpha = np.maximum(0, (-V[nonzero] / x[nonzero, None]).max(0))
         y = V.T @ x
         if abs(1 + alpha @ y) < 0.5:
-            # Where one sample decides every alpha H loses a rank; any larger alpha will do as well.
+            # Where one sample decides every alpha H loses a rank; any larger alpha is as good.
             a = np.abs(y).argmax()
             alpha[a] += 1 / abs(y[a])
         H[:, :rank] = np.maximum(0, V + x[:, None] * alpha)
@@ -132,19 +129,19 @@ def nonnegative_basis(data: Matrix, k: int, triplets: tuple, rng: np.random.Rand
 
 
 def _positive_combination(V: np.ndarray) -> np.ndarray:
-    """A vector ``(V + e) y >= 1`` for the smallest e >= 0 found, zero where V is (zero samples)."""
+    """Return a vector ``(V + e) y >= 1`` for the smallest e >= 0 found, zero where V is (zero samples)."""
     size = np.abs(V).max(1)
-    live = size > 1e-12 * size.max()
-    W = V[live]
+    nonzero = size > 1e-12 * size.max()
+    W = V[nonzero]
     x = np.zeros(len(V), V.dtype)
     first = W[:, 0]
     if (first > 1e-6 * np.abs(W).max(1)).all():
-        x[live] = first
+        x[nonzero] = first
         return x
     low, high, best = 0.0, float(np.abs(W).max()), None
     y = _feasible(W)
     if y is not None:
-        x[live] = W @ _widest(W / np.abs(W).max(1, keepdims=True), y)
+        x[nonzero] = W @ _widest(W / np.abs(W).max(1, keepdims=True), y)
         return x
     while high - low > 1e-3 * np.abs(W).max() or best is None:
         e = (low + high) / 2 if best is not None else high
@@ -153,7 +150,7 @@ def _positive_combination(V: np.ndarray) -> np.ndarray:
             low, high = (e, high) if best is not None else (e, 2 * e)
         else:
             best, high = (W + e) @ y, e
-    x[live] = best
+    x[nonzero] = best
     return x
 
 
@@ -167,7 +164,7 @@ def _feasible(W: np.ndarray) -> np.ndarray | None:
 def _widest(W: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return y, or where ``W y`` differs too much the y whose smallest entry is largest, none of its own beyond 1.
 
-    Just any positive combination may live on rounding errors, multiplied by millions.
+    Any positive combination may consist of rounding errors, multiplied by millions.
     """
     x, (n, k) = W @ y, W.shape
     if x.max() <= 1e3 * x.min():
@@ -197,12 +194,29 @@ def without_zeros(F: np.ndarray, floor: float = 1e-3) -> np.ndarray:
 
 
 def learned_on_subsample(
-    data: Matrix, factors: Factors, constraints: Mapping[str, Constraint], updates: Mapping[str, Update]
+    data: Matrix,
+    factors: Factors,
+    constraints: Mapping[str, Constraint],
+    updates: Mapping[str, Update],
+    *,
+    samples_per_component: int = 20,
+    min_samples: int = 1024,
+    min_step: int = 8,
 ) -> Factors:
-    """Replace the components of tall data by those that five sweeps over every m-th sample give."""
+    """Replace the components of tall data by those that five sweeps over every m-th sample give.
+
+    Parameters
+    ----------
+    data, factors, constraints, updates
+        Of a factorisation with factors H and Z.
+    samples_per_component, min_samples : int, default=20, 1024
+        Samples of the subsample: for each component, and at least.
+    min_step : int, default=8
+        Smallest m: below it the subsample saves no time (docs/benchmarks.md), and the start is returned as it is.
+    """
     n, k = factors["H"].shape
-    step = n // max(SAMPLES_PER_COMPONENT * k, MIN_SAMPLES)
-    if step < MIN_STEP:
+    step = n // max(samples_per_component * k, min_samples)
+    if step < min_step:
         return factors
     problem = Problem(constraints, [fit(data.every(step))])
     few = {"H": factors["H"][::step].copy(), "Z": factors["Z"]}

@@ -29,34 +29,47 @@ __all__ = [
 BlockUpdate = Callable[[Block, np.ndarray], None]
 """``(b, f)``: change f, a copy of rows b of a factor, in place."""
 
-MAX_SWEEPS = 20  # of coordinate descent within one update
-MAX_RENEWALS = 4  # of a majoriser within one update
-INNER_TOL = 0.15  # a tile of rows is done when a sweep moves it by less than this part of its first sweep
-MAX_EXACT = 128  # components up to which exact codes, cubic in their number, are worth it within a fit
-DEPENDENT = 1e4  # condition number of a Gram matrix from which coordinate descent hardly moves (docs/benchmarks.md)
 
-
-def hals(F: np.ndarray, objective: Objective, constraint: Constraint) -> np.ndarray:
+def hals(
+    F: np.ndarray,
+    objective: Objective,
+    constraint: Constraint,
+    *,
+    max_sweeps: int = 20,
+    max_renewals: int = 4,
+    inner_tol: float = 0.15,
+) -> np.ndarray:
     """Coordinate descent: ``f_a <- max(0, f_a - (F g_a - b_a + c_a r * f_a) / (G_aa + c_a r))``, a = 1 .. k.
 
     As many sweeps as cost half the pass over X that made B. Where the majoriser is not the objective itself, as with a
     penalty over a graph, it is renewed after every sweep (docs/methods.md 1.4).
+
+    Parameters
+    ----------
+    F, objective, constraint
+        As of every update.
+    max_sweeps : int, default=20
+        Most sweeps within one update.
+    max_renewals : int, default=4
+        Most majorisers within one update.
+    inner_tol : float, default=0.15
+        A tile of rows is done when a sweep moves it by less than this part of its first sweep.
     """
-    sweeps = int(np.clip(1 + objective.fit.row_cost / (2 * F.shape[1]), 1, MAX_SWEEPS))
+    sweeps = int(np.clip(1 + objective.fit.row_cost / (2 * F.shape[1]), 1, max_sweeps))
     if objective.exact:
-        return _descend(F, objective, sweeps)
+        return _descend(F, objective, sweeps, inner_tol)
     objective = objective.cached()
-    for _ in range(min(sweeps, MAX_RENEWALS)):
-        F = _descend(F, objective, 1)
+    for _ in range(min(sweeps, max_renewals)):
+        F = _descend(F, objective, 1, inner_tol)
     return F
 
 
-def _descend(F: np.ndarray, objective: Objective, sweeps: int) -> np.ndarray:
+def _descend(F: np.ndarray, objective: Objective, sweeps: int, inner_tol: float) -> np.ndarray:
     majoriser = objective.majoriser(F)
 
     def update(G: np.ndarray) -> BlockUpdate:
         G = kernels.padded(G)
-        return lambda b, f: kernels.hals(f, majoriser.linear(b), G, sweeps, INNER_TOL, *majoriser.ridge(b))
+        return lambda b, f: kernels.hals(f, majoriser.linear(b), G, sweeps, inner_tol, *majoriser.ridge(b))
 
     return _by_rows(F, majoriser.G, objective.groups, update)
 
@@ -72,14 +85,30 @@ def exact(F: np.ndarray, objective: Objective, constraint: Constraint) -> np.nda
     return _by_rows(F, majoriser.G, objective.groups, update)
 
 
-def hals_or_exact(F: np.ndarray, objective: Objective, constraint: Constraint) -> np.ndarray:
+def hals_or_exact(
+    F: np.ndarray,
+    objective: Objective,
+    constraint: Constraint,
+    *,
+    max_components: int = 128,
+    condition: float = 1e4,
+) -> np.ndarray:
     """`hals`, or `exact` where components nearly depend on each other: there coordinate descent hardly moves.
 
     Components of any sign come to that easily, non-negative ones seldom. In single precision exact codes on such
     components would be rounding.
+
+    Parameters
+    ----------
+    F, objective, constraint
+        As of every update.
+    max_components : int, default=128
+        Components up to which `exact`, cubic in their number, is worth it within a fit.
+    condition : float, default=1e4
+        Condition number of the Gram matrix from which coordinate descent hardly moves (docs/benchmarks.md).
     """
-    worthwhile = objective.exact and F.shape[1] <= MAX_EXACT and F.dtype == np.float64
-    if worthwhile and _condition(objective.majoriser(F).gram) > DEPENDENT:
+    worthwhile = objective.exact and F.shape[1] <= max_components and F.dtype == np.float64
+    if worthwhile and _condition(objective.majoriser(F).gram) > condition:
         return exact(F, objective, constraint)
     return hals(F, objective, constraint)
 

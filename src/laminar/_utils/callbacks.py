@@ -28,7 +28,7 @@ Hook = Callable[..., bool]  # (iteration, objective) -> whether to stop; further
 
 @contextmanager
 def hooks(estimator: BaseEstimator, max_iter: int, X: Any, y: Any = None) -> Iterator[Hook]:
-    """Yield one function of (iteration, objective) that calls all callbacks and returns whether one asks to stop.
+    """Yield one function of (iteration, objective) that calls all callbacks and returns whether one requests to stop.
 
     The seconds that callbacks are given are those since the start of the fit, which may consist of several loops. The
     estimator must be fitted when the block ends: scikit-learn's callbacks then receive it, with X and y.
@@ -45,7 +45,7 @@ def hooks(estimator: BaseEstimator, max_iter: int, X: Any, y: Any = None) -> Ite
             display = progress(type(estimator).__name__, max_iter, may_stop_early=True)
             report = displays.enter_context(display)
             receivers.append(lambda i, objective, _: report(i, f"  objective {objective:.6g}"))
-        # A list, not a generator: every receiver is called, also after one that asks to stop.
+        # A list, not a generator: every receiver is called, also after one that requests to stop.
         yield lambda i, value, *_: any([bool(receive(i, value, time.perf_counter() - start)) for receive in receivers])
         if sklearn_callbacks is not None:
             sklearn_callbacks.close()

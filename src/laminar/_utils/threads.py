@@ -1,9 +1,9 @@
-"""One pool of threads, never two at once.
+"""One pool of threads: of BLAS or of laminar, never both.
 
 A threaded BLAS next to threads of our own is up to ten times slower than either alone. While a model is being
 fitted BLAS is therefore limited to one thread and the samples (or features) are cut into blocks that Python threads
-work on: matrix products and compiled kernels both release the GIL. For tall, thin products this also beats BLAS's own
-threading.
+work on: matrix products and compiled kernels both release the GIL. For products of tall matrices with few columns this
+is also faster than BLAS's own threading.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def own_threads() -> Iterator[int]:
     with _taking_over:
         blas = _controller().select(user_api="blas")
         width = max((lib["num_threads"] for lib in blas.info()), default=1)
-        # One thread already: a fit next to this one may have seen to that, and alone knows what to go back to.
+        # One thread already: perhaps by a fit in another thread, which restores the limit itself.
         limit = blas.limit(limits=1) if width > 1 else nullcontext()
     with limit:
         token = _width.set(max(1, width))
@@ -97,6 +97,6 @@ def blocks(n: int, size: int) -> list[slice]:
 
 
 def shares(items: Sequence) -> list[Sequence]:
-    """Deal items to two or four shares, neighbours together: a sum then needs one buffer a share, not one an item."""
+    """Split items into two or four shares of neighbours: a sum then needs one buffer a share, not one an item."""
     size = -(-len(items) // (4 if len(items) >= 8 else 2)) or 1
     return [items[i : i + size] for i in range(0, len(items), size)]

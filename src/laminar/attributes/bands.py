@@ -19,9 +19,6 @@ from .._utils.validation import check_choice, check_positive
 from ..graphs import KNN
 from ..graphs.smoothing import smooth
 
-_SAMPLES_PER_SCORE = 6  # fewest samples for each score a graph is built on. No measurement on record
-_ROUNDING = 1e3  # singular values below so many machine epsilons of the largest count as zero; a choice
-
 
 @dataclass(frozen=True)
 class Band:
@@ -91,10 +88,14 @@ class NeighbourGraph:
         Number of leading scores.
     n_neighbors : int
         Neighbours of each sample.
+    samples_per_score : int, default=6
+        Fewest samples for each score: of few samples fewer scores are used. No measurement on record.
     """
 
-    def __init__(self, F: np.ndarray, singular_values: np.ndarray, rank: int, n_neighbors: int):
-        self.singular_values = singular_values[: min(rank, max(2, len(F) // _SAMPLES_PER_SCORE))]
+    def __init__(
+        self, F: np.ndarray, singular_values: np.ndarray, rank: int, n_neighbors: int, *, samples_per_score: int = 6
+    ):
+        self.singular_values = singular_values[: min(rank, max(2, len(F) // samples_per_score))]
         points = self._whitened(F)
         self.n_neighbors = min(n_neighbors, len(F) - 1)
         self.graph = KNN(self.n_neighbors).build(points)
@@ -142,8 +143,8 @@ class FilterBank:
         self.mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
         data = centred(X, self.mean)
         U, s, V = truncated_svd(data, self.n_scores, random_state)
-        # Constant X keeps one score, zero.
-        r = max(1, int(np.count_nonzero(s > _ROUNDING * np.finfo(X.dtype).eps * s[0])))
+        # Below 1000 machine epsilons of the largest, a choice, they are zero. Constant X keeps one score, zero.
+        r = max(1, int(np.count_nonzero(s > 1e3 * np.finfo(X.dtype).eps * s[0])))
         self.scale, self.basis = data.scale, V[:, :r].astype(X.dtype)
         self.singular_values = np.where(s[:r] > 0, s[:r], 1).astype(X.dtype)
         F = (U[:, :r] * s[:r]).astype(X.dtype)

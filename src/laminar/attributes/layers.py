@@ -1,4 +1,4 @@
-"""Layers for attributes: bands of the samples' neighbourhood graphs, weighed by a few labels."""
+"""Layers for attributes: bands of the samples' neighbourhood graphs, weighted by a few labels."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         features.
     bands : sequence of Band or None, default=None
         The bands (:class:`laminar.attributes.bands.Band`); None means ``laminar.attributes.bands.BANDS``. The first, of
-        kind "scores", is used alone for an attribute of which the labels say nothing: none known, one class, or one
+        kind "scores", is used alone for an attribute without usable labels: none known, one class, or one
         label in each class.
     n_scores : int, default=200
         Number of principal scores of the centred data, at most their rank.
@@ -99,7 +99,7 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     --------
     WSF : A penalty on the codes of samples that share a label.
     DeepWSF : The same on several layers.
-    laminar.layer_attribute_table : What each layer says about each attribute.
+    laminar.layer_attribute_table : Scores of each layer on each attribute.
 
     Notes
     -----

@@ -6,16 +6,16 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances
 
-from .._base.spectral import MAX_DENSE, Affinity, graph_affinity
+from .._base.spectral import Affinity, graph_affinity
 from ..graphs import Graph, Precomputed
 from ..graphs.neighbours import in_range
 
 
-def check_dense(n_samples: int, user: str, alternative: str) -> None:
-    """Raise a ValueError where an n x n array would be too large, with an alternative."""
-    if n_samples > MAX_DENSE:
+def check_dense(n_samples: int, user: str, alternative: str, *, max_dense: int = 5000) -> None:
+    """Raise a ValueError, with an alternative, for n x n arrays above ``max_dense`` samples: 200 MB in float64."""
+    if n_samples > max_dense:
         raise ValueError(
-            f"{user} needs dense arrays of n_samples x n_samples, and n_samples={n_samples} is more than {MAX_DENSE}: "
+            f"{user} needs dense arrays of n_samples x n_samples, and n_samples={n_samples} is more than {max_dense}: "
             f"{alternative}."
         )
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 ATTRIBUTES = ("identity", "pose", "light")  # those of `make_faces`
-N_COMPONENTS = 40  # of every model; of `DeepSemiNMF` in its top layer
 LABELLED = 0.1  # share of the labels that `AttributeLayers` and the classifier are given
 
 
@@ -67,7 +66,7 @@ class Baseline(BaseEstimator):
         return self.layers_[0].representation
 
 
-def whitened_svd(X: np.ndarray, n_components: int = N_COMPONENTS) -> np.ndarray:
+def whitened_svd(X: np.ndarray, n_components: int = 40) -> np.ndarray:
     """Compute the leading left singular vectors of the uncentred data, with unit rows.
 
     Parameters
@@ -95,13 +94,15 @@ def whitened_svd(X: np.ndarray, n_components: int = N_COMPONENTS) -> np.ndarray:
     return normalize(U[:, :n_components])
 
 
-def methods(seed: int = 0) -> dict:
+def methods(seed: int = 0, n_components: int = 40) -> dict:
     """Return the methods that the demo compares, by name; `AttributeLayers` alone uses labels.
 
     Parameters
     ----------
     seed : int, default=0
         Seed of every model.
+    n_components : int, default=40
+        Components of every model; of `DeepSemiNMF` in its top layer.
 
     Returns
     -------
@@ -117,9 +118,9 @@ def methods(seed: int = 0) -> dict:
     return {
         "pixels": Baseline(np.asarray),
         "whitened SVD": Baseline(whitened_svd),
-        "NMF": NMF(n_components=N_COMPONENTS, max_iter=2000, random_state=seed),
-        "SemiNMF": SemiNMF(n_components=N_COMPONENTS, random_state=seed),
-        "DeepSemiNMF": DeepSemiNMF(layers=(100, N_COMPONENTS), random_state=seed),
+        "NMF": NMF(n_components=n_components, max_iter=2000, random_state=seed),
+        "SemiNMF": SemiNMF(n_components=n_components, random_state=seed),
+        "DeepSemiNMF": DeepSemiNMF(layers=(100, n_components), random_state=seed),
         "AttributeLayers": AttributeLayers(random_state=seed),
     }
 

@@ -14,8 +14,6 @@ from sklearn.utils import Bunch
 Values = np.ndarray | float  # that broadcast to (n, size, size)
 
 # Choices, as are the numbers of every layer.
-_AMBIENT, _DIRECTIONAL = 0.25, 0.98  # intensity of the light from everywhere and from one direction
-_GAMMA = 0.8  # exponent from intensity to grey value
 _FRAME = 0.93  # half the side of the image, in half-images of the scene
 
 
@@ -82,9 +80,10 @@ class Scene:
         for i, direction in enumerate(lights):
             facing = sum(d * part for d, part in zip(direction, self.normal, strict=True))
             # The offset softens the edge of the shadow, as an extended light source does.
-            shade = _AMBIENT + _DIRECTIONAL * np.maximum((facing + 0.15) / 1.15, 0)
+            # Light from everywhere has intensity 0.25, that from one direction 0.98.
+            shade = 0.25 + 0.98 * np.maximum((facing + 0.15) / 1.15, 0)
             fine = np.minimum(self.tone * shade, 1).reshape(n, size, oversample, size, oversample)
-            images[:, i] = fine.mean(axis=(2, 4)) ** _GAMMA
+            images[:, i] = fine.mean(axis=(2, 4)) ** 0.8  # from intensity to grey value
         return images
 
     # Tools: coverage, paint, surfaces.

@@ -46,8 +46,6 @@ _TRAITS = {
 }
 # Share of people with each binary trait. A choice.
 _SHARES = {"long_hair": 0.42, "bald": 0.07, "beard": 0.25, "moustache": 0.10, "glasses": 0.25}
-_OVERSAMPLE = 2  # rendered pixels per pixel of the image and side, against aliasing
-_BATCH = 16  # portraits rendered at a time, so that one layer stays in cache
 
 
 def make_faces(
@@ -106,15 +104,28 @@ def make_faces(
     return Bunch(X=X, data=X, identity=identity, pose=pose, light=light, image_shape=shape, names=names)
 
 
-def _render(people: np.ndarray, yaws: np.ndarray, pose_errors: np.ndarray, lights: np.ndarray, size: int) -> np.ndarray:
-    """Render images of shape (n_identities * n_poses, n_lights, size, size)."""
+def _render(
+    people: np.ndarray,
+    yaws: np.ndarray,
+    pose_errors: np.ndarray,
+    lights: np.ndarray,
+    size: int,
+    *,
+    oversample: int = 2,
+    n_at_once: int = 16,
+) -> np.ndarray:
+    """Render images of shape (n_identities * n_poses, n_lights, size, size).
+
+    A pixel is the mean of ``oversample`` by ``oversample`` rendered ones, against aliasing; ``n_at_once`` portraits are
+    rendered at a time, so that a layer stays in cache.
+    """
     person, pose = (grid.ravel() for grid in np.indices(pose_errors.shape[:2]))
     pose_errors = pose_errors.reshape(-1, 3)
     images = np.empty((len(person), len(lights), size, size), dtype=np.float32)
-    for start in range(0, len(person), _BATCH):
-        batch = slice(start, start + _BATCH)
-        scene = Scene(_traits(people[person[batch]]), yaws[pose[batch]], pose_errors[batch], size * _OVERSAMPLE)
-        images[batch] = scene.draw().render(lights, _OVERSAMPLE)
+    for start in range(0, len(person), n_at_once):
+        batch = slice(start, start + n_at_once)
+        scene = Scene(_traits(people[person[batch]]), yaws[pose[batch]], pose_errors[batch], size * oversample)
+        images[batch] = scene.draw().render(lights, oversample)
     return images
 
 

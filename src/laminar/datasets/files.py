@@ -10,7 +10,6 @@ from sklearn.utils import Bunch
 
 VARIABLE = "LAMINAR_DATA"  # environment variable with the folder
 _DATA = re.compile(r"X\d*")  # names of arrays of data; all others are labels or properties
-_MAX_LEVELS = 16  # bytes up to this value are drawings or counts, scaled by their largest; photographs by 255
 
 
 def available() -> list[str]:
@@ -105,7 +104,8 @@ def _as_float(array: np.ndarray, dtype: DTypeLike) -> np.ndarray:
     scale = 1
     if array.dtype == np.uint8:
         top = int(array.max())
-        scale = 255 if top > _MAX_LEVELS else max(top, 1)
+        # Bytes up to 16 are drawings or counts, scaled by their largest; photographs by 255.
+        scale = 255 if top > 16 else max(top, 1)
     # In place: two copies of a large set in memory instead of three.
     array = array.astype(dtype)
     array /= scale

@@ -1,4 +1,4 @@
-"""Learning a linear stack from batches: each is coded exactly, and the basis follows running sums of what was seen."""
+"""Learning a linear stack from batches: each is coded exactly, and the basis minimises discounted sums over all."""
 
 from __future__ import annotations
 
@@ -21,13 +21,11 @@ from .linear import Deep
 from .nonlinear import Stream, code, stream_step
 
 Code = Callable[[Matrix, np.ndarray], np.ndarray]  # a batch and a basis -> its codes, in unit scale
-PATIENCE = 3  # epochs in a row with a small decrease
-DISCOUNT = 1.5  # earlier batches were coded on an earlier basis: at batch t their sums are times (1 - 1/t)^this
 
 
 @dataclass
 class Online:
-    """A stack that learns from batches as they come; its memory does not grow with their number.
+    """A stack learned from a stream of batches; its memory does not grow with their number.
 
     Attributes
     ----------
@@ -36,9 +34,12 @@ class Online:
     unit : float
         What the basis is multiplied by to be in the units of X.
     n_batches : float
-        Number of batches seen.
+        Number of batches so far.
     gram, product : ndarray
         Discounted sums of ``H^T H`` and ``H^T X``.
+    discount : float
+        Exponent: at batch t the sums so far are multiplied by ``(1 - 1/t)^discount``, for they were coded on an
+        earlier basis.
     """
 
     weights: list[np.ndarray]
@@ -46,13 +47,14 @@ class Online:
     n_batches: float = 0
     gram: np.ndarray = field(init=False)
     product: np.ndarray = field(init=False)
+    discount: float = 1.5
 
     def __post_init__(self):
         basis = compose(self.weights)[-1]
         self.gram, self.product = np.zeros((len(basis),) * 2), np.zeros(basis.shape)
 
     def remember(self, H: np.ndarray, n_batches: float) -> None:
-        """Begin as if codes H, for which the weights are the best, had been seen in so many batches."""
+        """Set the sums to those of codes H, for which the weights are the best, in so many batches."""
         H = H.astype(np.float64) / self.unit
         self.gram = H.T @ H
         self.product, self.n_batches = self.gram @ compose(self.weights)[-1], n_batches
@@ -65,24 +67,24 @@ class Online:
         gram = H.T @ H
         fit = float(np.vdot(gram, basis.astype(np.float64) @ basis.T) / 2 - np.vdot(product, basis))
         self.n_batches += 1
-        keep = (1 - 1 / self.n_batches) ** DISCOUNT
+        keep = (1 - 1 / self.n_batches) ** self.discount
         self.gram, self.product = keep * self.gram + gram, keep * self.product + product
         self.weights = least_change(self.weights, self.gram, self.product)
         return H, max(fit + batch.sqnorm * scale**2 / 2, 0.0)
 
 
 class Batches(Deep):
-    """A stack that can learn from a few samples at a time: in epochs, or from a stream."""
+    """A stack that is learned from batches of samples: in epochs, or from a stream."""
 
-    _online: Online | None = None  # where a stream is, of a linear stack and of one with an activation
+    _online: Online | None = None  # state of a stream: of a linear stack, and of one with an activation
     _stream: Stream | None = None
 
-    def _by_batches(self, X, data: Matrix, init, hook) -> Solution:
-        """Fit in epochs over contiguous batches in random order, then code all samples."""
+    def _by_batches(self, X, data: Matrix, init, hook, *, n_small: int = 3) -> Solution:
+        """Fit in epochs over contiguous batches in random order, until ``n_small`` small decreases in a row."""
         rng, n = check_random_state(self.random_state), data.shape[0]
         batches = [slice(a, min(a + self.batch_size, n)) for a in range(0, n, self.batch_size)]
         online = self._first_batch(wrap(X[: max(self.batch_size, 2 * max(self._sizes))]), init)
-        monitor = replace(self._monitor(data, hook), n_small=PATIENCE)
+        monitor = replace(self._monitor(data, hook), n_small=n_small)
         while monitor.running:
             costs = (online.learn(wrap(X[batches[i]]), self._exact_codes)[1] for i in rng.permutation(len(batches)))
             monitor.step(sum(costs) * (online.unit / data.scale) ** 2)
@@ -91,7 +93,7 @@ class Batches(Deep):
         return self._reached(codes, weights, Solution.reached({}, monitor))
 
     def _first_batch(self, data: Matrix, init=None) -> Online:
-        """Weights from another model or from pre-training on a few samples."""
+        """Return weights from another model or from pre-training on a few samples."""
         weights = self._pretrain(data, self._sizes)[1] if init is None else self._given_weights(init, data)
         return Online(weights, data.scale)
 
@@ -148,7 +150,7 @@ class Batches(Deep):
         self.reconstruction_err_ = float(np.sqrt(2 * cost)) * online.unit
 
     def _continued(self, batch_size: int) -> Online:
-        """A fitted model as the start of a stream: as if it had come in batches of this size."""
+        """Return a fitted model as the start of a stream, as if fitted in batches of this size."""
         H = self.layers_[-1].representation
         online = Online([layer.weights for layer in self.layers_], float(np.abs(H).max(initial=0)) or 1.0)
         online.remember(H, len(H) / batch_size)

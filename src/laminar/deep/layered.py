@@ -1,4 +1,4 @@
-"""`Layered`: what every model of several layers shares, and the stacks that have an activation between the layers."""
+"""`Layered`: base of the models of several layers, and stacks with an activation between the layers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Layered(CallbackSupportMixin, Coder):
         return tuple(int(k) for k in sizes)
 
     def _check_solver(self, follow: bool, what: str) -> None:
-        """Refuse a solver that does not know the model: one whose hidden codes follow from the top ones, or another."""
+        """Refuse a solver for another model: one whose hidden codes follow from the top ones, or not."""
         if self.solver in (("hals", "mu") if follow else ("lbfgs", "adam")):
             fitting = '"lbfgs", "apg" or "adam"' if follow else '"hals", "mu" or "apg"'
             raise ValueError(f'solver="{self.solver}" is not for {what}: use {fitting}.')
@@ -43,7 +43,7 @@ class Layered(CallbackSupportMixin, Coder):
             raise ValueError(f'batch_size={self.batch_size} needs solver="adam", got "{self.solver}".')
 
     def _given_weights(self, init, data: Matrix) -> list[np.ndarray]:
-        """The weights of a fitted model, if they fit."""
+        """Return the weights of a fitted model, if they fit."""
         if not isinstance(init, BaseEstimator) or not hasattr(init, "fit"):
             raise ValueError(f"init must be a fitted model with layers, got {type(init).__name__}.")
         check_is_fitted(init, "layers_")
@@ -64,7 +64,7 @@ class Layered(CallbackSupportMixin, Coder):
             )
 
     def _train_stack(self, X, data: Matrix, init, activation: str, penalties, callback: Callback) -> StackFit:
-        """Weights with an activation between them, and the codes of the top."""
+        """Return weights with an activation between them, and the codes of the top."""
         self._check_room(data)
         if init is None:
             stack, H = self._pretrained_stack(X, activation)
@@ -88,10 +88,10 @@ class Layered(CallbackSupportMixin, Coder):
         )
 
     def _given_codes(self, X, init, stack: Stack, penalties) -> np.ndarray:
-        """Codes of X on the weights of a fitted model.
+        """Return codes of X on the weights of a fitted model.
 
-        If it was fitted to these very samples its own codes, which know the labels, cost less: the cheaper start is
-        taken. What is not a start but the result (``max_iter=0``) must be codes of X.
+        If it was fitted to these samples its own codes, which depend on the labels too, may have a lower objective: the
+        lower one is returned. With ``max_iter=0`` they are the result, and must be codes of X.
         """
         fresh, own = code(X, stack), np.maximum(init.layers_[-1].representation, 0)
         if own.shape != fresh.shape or not self.max_iter:
@@ -117,7 +117,7 @@ class Layered(CallbackSupportMixin, Coder):
         self.reconstruction_err_ = float(np.sqrt(self._squared_error(X, H)))
 
     def _squared_error(self, X, H: np.ndarray) -> float:
-        """Of the stack with an activation, a block of rows at a time."""
+        """Return the squared error of the stack with an activation, in blocks of rows."""
         blocks = threads.blocks(len(H), 256)
         parts = threads.each(lambda b: ((dense(X[b]) - self._stack.reconstruct(H[b])).astype(float) ** 2).sum(), blocks)
         return float(sum(parts))

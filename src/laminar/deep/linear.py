@@ -29,9 +29,6 @@ from .coupled import Graphs, coupled_layers
 from .layered import Layered
 from .narrow import NarrowProblem, alternating_least_squares, pack, unpack
 
-PRETRAINING_SWEEPS = 20  # all layers are fitted together afterwards
-WIDE = 200  # components of a hidden layer from which on an approximate SVD does
-
 
 def layer_factors(codes: Sequence[np.ndarray], weights: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
     """Return codes H_i and weights Z_i, of shape (k_i, k_{i-1}), under the names of their layers."""
@@ -75,7 +72,7 @@ class Deep(Layered):
         return {"mu": multiplicative, "apg": accelerated_gradient}.get(self.solver, hals_or_exact)
 
     def _pretrain(
-        self, data: Matrix, sizes: Sequence[int], sweeps: int = PRETRAINING_SWEEPS
+        self, data: Matrix, sizes: Sequence[int], sweeps: int = 20
     ) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Return codes and weights of Semi-NMF layer by layer, in few sweeps: fine-tuning follows."""
         name, update = "lp" if self.init == "auto" else self.init, self._update()
@@ -91,11 +88,13 @@ class Deep(Layered):
             lambda below, k: semi_nmf(below, k, rng, init=name, update=update, max_iter=sweeps).factors["H"],
         )
 
-    def _nested(self, data: Matrix, sizes: Sequence[int], rng) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    def _nested(
+        self, data: Matrix, sizes: Sequence[int], rng, *, max_exact: int = 200
+    ) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Return the optimum of every layer at once, for non-negative X and layers that shrink: each spans the leading
-        singular vectors, and fewer of them than the one below.
+        singular vectors, and fewer of them than the one below. Of more than ``max_exact`` the SVD is approximate.
         """
-        triplets = (rough_svd if sizes[0] > WIDE else truncated_svd)(data, sizes[0], rng)
+        triplets = (rough_svd if sizes[0] > max_exact else truncated_svd)(data, sizes[0], rng)
         starts = [nonnegative_basis(data, k, triplets, rng) for k in sizes]
         codes = [np.ascontiguousarray(H, dtype=data.dtype) for H, _ in starts]
         weights = [np.ascontiguousarray(starts[0][1].T, dtype=data.dtype)]
@@ -105,7 +104,7 @@ class Deep(Layered):
         """Return codes and weights to start from: another model's, or pre-trained."""
         if init is None:
             # One layer need not prepare another: fine-tuning is all there is.
-            return self._pretrain(data, self._sizes, PRETRAINING_SWEEPS if len(self._sizes) > 1 else 0)
+            return self._pretrain(data, self._sizes) if len(self._sizes) > 1 else self._pretrain(data, self._sizes, 0)
         weights = self._given_weights(init, data)
         return [self._exact_codes(data, basis) for basis in compose(weights)], weights
 

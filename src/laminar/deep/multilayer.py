@@ -28,7 +28,7 @@ from .layered import Layered
 
 
 def smoothed(F: np.ndarray, theta: float) -> np.ndarray:
-    """``F S`` with ``S = (1 - theta) I + theta / k 1 1^T``."""
+    """Return ``F S`` with ``S = (1 - theta) I + theta / k 1 1^T``."""
     if theta == 0:
         return F
     S = np.full((F.shape[1],) * 2, theta / F.shape[1]) + (1 - theta) * np.eye(F.shape[1])
@@ -36,7 +36,7 @@ def smoothed(F: np.ndarray, theta: float) -> np.ndarray:
 
 
 def smoothed_fit(data: Matrix, loss: str, theta: float) -> Addend:
-    """``1/2 ||X - H S Z||^2``, or the divergence: H has the plain fit with components S Z, Z that with codes H S."""
+    """Return ``1/2 ||X - H S Z||^2``, or the divergence: the fit with components S Z for H, with codes H S for Z."""
     plain = fit(data, loss)
 
     def term(name: str, F: Factors) -> Term:
@@ -226,7 +226,7 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
         return self
 
     def _starts(self) -> list:
-        """Where each layer starts."""
+        """Return the start of each layer."""
         starts = [self.init] * len(self._sizes) if isinstance(self.init, str) else list(self.init)
         if len(starts) != len(self._sizes):
             raise ValueError(f"init must hold a start for each of the {len(self._sizes)} layers, got {len(starts)}.")

@@ -43,11 +43,11 @@ def algorithm(
         monitor.step(objective(X, H[-1], basis, graphs[-1]))
         if monitor.stopped:
             break
-    monitor.converged = settled(monitor.history, monitor.tol)
+    monitor.converged = has_converged(monitor.history, monitor.tol)
     return H, Z
 
 
-def settled(history: Sequence[float], tol: float) -> bool:
+def has_converged(history: Sequence[float], tol: float) -> bool:
     """Whether the last two sweeps changed the objective by at most ``tol`` of it each."""
     last = history[-3:]
     return tol > 0 and len(last) == 3 and all(abs(a - b) <= tol * abs(b) for a, b in pairwise(last))

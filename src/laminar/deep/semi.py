@@ -25,8 +25,6 @@ from .composition import is_narrow, least_change, regress
 from .linear import Deep
 from .rotation import nonnegative_rotation
 
-MAX_ROTATIONS = 150  # steps of the rotation that makes smoothed codes non-negative
-
 
 class DeepSemiNMF(Batches):
     """Deep Semi-NMF, X ~ H_m Z_m ... Z_1 with H_m non-negative and the weights of any sign.
@@ -283,7 +281,7 @@ class DeepSemiNMF(Batches):
 
     @property
     def _graph_is_free(self) -> bool:
-        """Whether no graph was asked for by name."""
+        """Whether ``graph`` has its default."""
         return self.graph is None or _is(self.graph, "auto")
 
     def _solved(self, X, data: Matrix, init, hook) -> tuple[Solution, np.ndarray | None]:
@@ -302,16 +300,16 @@ class DeepSemiNMF(Batches):
             return self._couple(data, *start, without_graphs, hook), None
         return self._fine_tune(data, *start, hook), None
 
-    def _smooth(self, data: Matrix, hook) -> tuple[Solution, np.ndarray]:
-        """Whiten the codes of the top layer, smooth them over the graph of their directions, rotate them to be
-        non-negative.
+    def _smooth(self, data: Matrix, hook, *, max_rotations: int = 150) -> tuple[Solution, np.ndarray]:
+        """Whiten the codes of the top layer, smooth them over the graph of their directions, and rotate them to be
+        non-negative, in at most ``max_rotations`` steps.
         """
         rng, k = check_random_state(self.random_state), self._sizes[-1]
         U, s, _ = truncated_svd(data, self._width(k), rng)
         rank = max(1, int((s > max(data.shape) * np.finfo(data.dtype).eps * s[0]).sum()))
         Y = smoothed_codes(U[:, :rank], self._graph(k), self.smoothing)[:, :k]
         Y = np.pad(Y, ((0, 0), (0, k - Y.shape[1])))  # components beyond the rank of X are zero
-        monitor = Monitor(min(max(self.max_iter, 1), MAX_ROTATIONS), 0.0, hook)
+        monitor = Monitor(min(max(self.max_iter, 1), max_rotations), 0.0, hook)
         solution = nonnegative_rotation(Y, rng, monitor=monitor)
         H = solution.factors["H"].astype(data.dtype)
         codes, before = self._pretrain(data, self._sizes[:-1])
@@ -328,10 +326,10 @@ class DeepSemiNMF(Batches):
         return as_graph(self.graph)
 
     def _width(self, k: int) -> int:
-        """How many whitened directions the graph of a layer is built on: enough to tell the clusters apart."""
+        """Return the number of whitened directions of the graph: at least twice the number of clusters."""
         return max(k, 2 * self.n_clusters) if self.n_clusters else k
 
 
 def _is(value, name: str) -> bool:
-    """Whether a parameter that may be an array is this word."""
+    """Whether a parameter, which may be an array, equals a string."""
     return isinstance(value, str) and value == name

@@ -17,7 +17,7 @@ from .._engine.linalg.small import unit_rows, whitener
 from .._engine.monitor import Solution
 from .._utils import threads
 from .._utils.callbacks import hooks, with_callbacks
-from .._utils.labels import Attribute, read_alphas, read_labels
+from .._utils.labels import Attribute, attribute_names, read_alphas, read_labels
 from .._utils.typing import Data
 from ..graphs import GraphOperator, Labels
 from ..graphs.operators import SumOperator
@@ -254,8 +254,7 @@ class DeepWSF(Deep):
             self._check_solver(*self._kind(graphs))
             where = self._assign(X, data, attributes, init)
             self._run(X, data, self._penalties(graphs, where), init, hook)
-        names = [j if a.name is None else a.name for j, a in enumerate(attributes)]
-        self.attribute_layers_ = dict(zip(names, where, strict=True))
+        self.attribute_layers_ = dict(zip(attribute_names(attributes), where, strict=True))
         self._warn_unconverged()
         return self
 
@@ -266,7 +265,7 @@ class DeepWSF(Deep):
             raise ValueError("batch_size needs an activation here: labels tie the samples of a linear stack together.")
 
     def _kind(self, graphs: Graphs) -> tuple[bool, str]:
-        """Whether hidden codes follow from the top ones, and what to call such a fit."""
+        """Return whether hidden codes follow from the top ones, and the parameters that imply it."""
         if self.activation is not None:
             return True, f"activation={self.activation!r}"
         if self.mode != "network":
@@ -299,7 +298,7 @@ class DeepWSF(Deep):
     # ---- which labels shape which layer --------------------------------------------------------------------------
 
     def _assign(self, X, data: Matrix, attributes: Sequence[Attribute], init) -> list[int]:
-        """The layer of each attribute."""
+        """Return the layer of each attribute."""
         depth, n = len(self._sizes), len(attributes)
         if isinstance(self.attribute_layers, str):
             if self.attribute_layers == "in order" or not n:
@@ -315,7 +314,7 @@ class DeepWSF(Deep):
         return [int(layer) % depth for layer in layers]
 
     def _best_layer(self, attribute: Attribute) -> int:
-        """The layer on which the nearest labelled neighbour of a labelled sample most often shares its label."""
+        """Return the layer on which the nearest labelled neighbour of a labelled sample most often shares its label."""
         known = attribute.known
         hits = []
         for layer in self.layers_:
@@ -324,12 +323,12 @@ class DeepWSF(Deep):
         return int(np.argmax(hits))
 
     def _graphs(self, X, attributes: Sequence[Attribute], alphas: list[float]) -> Graphs:
-        """A weight and a graph for each attribute, or None where it links nobody."""
+        """Return a weight and a graph for each attribute, or None where it has no edge."""
         graphs = [(alpha, Labels(self.weight).link(X, a)) for alpha, a in zip(alphas, attributes, strict=True)]
         return [(alpha, graph) if alpha > 0 and graph.degree.any() else None for alpha, graph in graphs]
 
     def _penalties(self, graphs: Graphs, where: list[int]) -> Graphs:
-        """A weight and a graph for each layer, or None where no label acts."""
+        """Return a weight and a graph for each layer, or None where no label acts."""
         found: list[list[tuple[float, GraphOperator]]] = [[] for _ in self._sizes]
         for pair, layer in zip(graphs, where, strict=True):
             if pair is not None:
@@ -338,7 +337,7 @@ class DeepWSF(Deep):
 
 
 def _nearest_agrees(E: np.ndarray, codes: np.ndarray) -> float:
-    """How often a sample's nearest neighbour has its label."""
+    """Return the share of samples whose nearest neighbour has their label."""
     if len(E) < 2:
         return 0.0
     D = euclidean_distances(E, squared=True)

@@ -1,4 +1,4 @@
-"""How many layers, and how large: by what a model has not seen, never by labels."""
+"""Selection of the number and sizes of layers without labels."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from sklearn.utils import check_array, check_random_state
 
 from .._engine.data.matrix import dense
 from .._utils.extras import require
+from .._utils.progress import track
 from .._utils.validation import check_choice
 from ..deep.semi import DeepSemiNMF
 from ..metrics import adjusted_rand_index
@@ -28,7 +29,7 @@ Layers = tuple[int, ...]
 
 @dataclass(frozen=True)
 class LayerSelection:
-    """What `select_layers` found.
+    """Result of `select_layers`.
 
     Attributes
     ----------
@@ -64,7 +65,7 @@ def select_layers(
     random_state=0,
     verbose: int = 1,
 ) -> LayerSelection:
-    """Choose the number and the sizes of the layers of a model without looking at labels.
+    """Choose the number and the sizes of the layers of a model without labels.
 
     Parameters
     ----------
@@ -100,11 +101,11 @@ def select_layers(
     the fewest components in all; then the first. Differences of at most 0.1 % of what the best leaves to 1, or of 1e-6,
     count as none throughout, so that rounding does not decide.
 
-    The squared error of a stack without activation depends on its narrowest layer alone, so that held-out entries speak
-    for the size of a top layer and never for depth: (100, 20) and (20,) predict the same. Each layer therefore has a
-    score of its own, that of predicting from its codes: it shows whether a hidden layer holds more than the top does,
-    or noise. Data without noise, such as rendered images, are predicted ever better by ever larger layers: look at
-    ``plot()`` for where the gain ends.
+    The squared error of a stack without activation depends on its narrowest layer alone, so that held-out entries
+    determine the size of a top layer and never the depth: (100, 20) and (20,) predict the same. Each layer therefore
+    has a score of its own, that of predicting from its codes: it shows whether a hidden layer holds more than the top
+    does, or noise. Data without noise, such as rendered images, are predicted ever better by ever larger layers: ``plot()``
+    shows where the gain ends.
 
     Predicting hidden entries needs no missing values: the fit sees neither the held-out samples nor the held-out
     features. Regression of the held-out features on the codes of the fitted samples gives their components; the
@@ -137,7 +138,7 @@ def select_layers(
 
 
 def _read(candidates, method: str) -> list[Layers]:
-    """Candidates as tuples, each once."""
+    """Return candidates as tuples, each once."""
     found = list(dict.fromkeys((c,) if isinstance(c, Integral) else tuple(c) for c in candidates))
     if not found:
         raise ValueError("candidates is empty: give at least one, as [(20,), (100, 20)].")
@@ -152,7 +153,7 @@ def _read(candidates, method: str) -> list[Layers]:
 
 
 def _sized(estimator: BaseEstimator, layers: Layers) -> BaseEstimator:
-    """The estimator, unfitted, with these layers."""
+    """Return the estimator, unfitted, with these layers."""
     model = clone(estimator)
     if "layers" in model.get_params():
         return model.set_params(layers=layers)
@@ -162,39 +163,32 @@ def _sized(estimator: BaseEstimator, layers: Layers) -> BaseEstimator:
 
 
 def _score(models, X, method, seeds, verbose: int) -> dict[Layers, np.ndarray]:
-    """Scores (n_repeats, n_layers) of every candidate."""
+    """Return the scores (n_repeats, n_layers) of every candidate."""
     scores = {layers: [] for layers in models}
-    for seed, layers in _watched([(seed, layers) for seed in seeds for layers in models], verbose):
+    tasks = [(seed, layers) for seed in seeds for layers in models]
+    for seed, layers in track(tasks, "select_layers", unit="fits", verbose=verbose):
         model = models[layers].set_params(random_state=int(seed))
         scores[layers].append(method(model, X, np.random.RandomState(seed)))
     return {layers: np.array(rows) for layers, rows in scores.items()}
 
 
-def _watched(tasks: list, verbose: int) -> Iterable:
-    """The tasks, with a bar on standard error that tells how many are done and how long the rest will take."""
-    if not verbose:
-        return tasks
-    console = require("rich.console", "report", __name__).Console(stderr=True)
-    return require("rich.progress", "report", __name__).track(tasks, "select_layers", console=console)
-
-
 def _entries(model, X, rng) -> list[float]:
-    """Share of a hidden block that each layer predicts."""
+    """Return the share of a hidden block that each layer predicts."""
     hidden_rows, hidden_columns = (_third(size, rng) for size in X.shape)
-    seen, unseen = X[~hidden_rows], X[hidden_rows]
-    fitted, known = seen[:, ~hidden_columns], dense(seen[:, hidden_columns])
-    left, wanted = unseen[:, ~hidden_columns], dense(unseen[:, hidden_columns])
+    shown, hidden = X[~hidden_rows], X[hidden_rows]
+    fitted, targets = shown[:, ~hidden_columns], dense(shown[:, hidden_columns])
+    left, wanted = hidden[:, ~hidden_columns], dense(hidden[:, hidden_columns])
     model.fit(fitted)
     total, scores = np.square(wanted).sum(), []
     for i in range(len(model.layers_)):
-        components = np.linalg.lstsq(model._transform(fitted, layer=i), known, rcond=None)[0]
+        components = np.linalg.lstsq(model._transform(fitted, layer=i), targets, rcond=None)[0]
         missed = np.square(wanted - model._transform(left, layer=i) @ components).sum()
         scores.append(1 - float(missed / total) if total else 0.0)
     return scores
 
 
 def _stability(model, X, rng) -> list[float]:
-    """Agreement of the clusters that each layer finds when it is learned from either half of the samples."""
+    """Return the agreement of the clusters that each layer finds when it is learned from either half of the samples."""
     halves = np.array_split(rng.permutation(X.shape[0]), 2)
     fits = [clone(model).fit(X[np.sort(half)]) for half in halves]
     n_clusters = getattr(model, "n_clusters", None) or len(fits[0].components_)
@@ -209,14 +203,13 @@ _METHODS = {"entries": _entries, "stability": _stability}
 
 
 def _third(size: int, rng) -> np.ndarray:
-    """Mask of a random third."""
     mask = np.zeros(size, dtype=bool)
     mask[rng.permutation(size)[: max(1, size // 3)]] = True
     return mask
 
 
 def _best(scores: dict[Layers, np.ndarray], sign: int) -> Layers:
-    """The smallest (sign 1) or largest (sign -1) top of those as good as the best, the splits compared one by one."""
+    """Return the candidate with the smallest (sign 1) or largest (sign -1) top of those as good as the best."""
     best = max(scores, key=lambda layers: scores[layers][:, -1].mean())
     # Scores that are equal in theory differ by rounding, and so does the standard error of their difference.
     equal = max(1e-3 * (1 - scores[best][:, -1].mean()), 1e-6)

@@ -15,10 +15,6 @@ from .neighbours import as_rows, in_range, nearest
 from .operators import GraphOperator, SparseOperator
 from .specs import Graph
 
-# Default number of neighbours, in samples. No measurement on record.
-_WITHOUT_CLUSTERS = 10  # where the number of clusters is not given
-_MIN, _MAX = 5, 50  # bounds of half the mean size of a cluster, where it is
-
 
 @dataclass(frozen=True)
 class Rank(Graph):
@@ -67,8 +63,9 @@ class Rank(Graph):
 
     def _resolve_n_neighbors(self, n_samples: int) -> int:
         if self.n_neighbors is None:
-            per_cluster = _WITHOUT_CLUSTERS if self.n_clusters is None else round(n_samples / (2 * self.n_clusters))
-            return min(max(per_cluster, _MIN), _MAX, n_samples - 1)
+            # The default has no measurement on record.
+            per_cluster = 10 if self.n_clusters is None else round(n_samples / (2 * self.n_clusters))
+            return min(max(per_cluster, 5), 50, n_samples - 1)
         if not 1 <= self.n_neighbors < n_samples:
             raise ValueError(
                 f"n_neighbors={self.n_neighbors} must be at least 1 and below the number of samples, "

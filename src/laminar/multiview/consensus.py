@@ -20,8 +20,6 @@ from .._engine.updates import exact, hals_or_exact, least_squares
 from .missing import MissingFit, missing_views
 from .weights import residual_weights
 
-SWEEPS_PER_WEIGHTS = 5  # sweeps between two updates of the weights
-
 
 @dataclass(frozen=True)
 class SharedCodes:
@@ -127,18 +125,18 @@ def consensus(
 
 
 def weighted_consensus(
-    shared: SharedCodes, k: int, gamma: float, rng: np.random.RandomState, monitor: Monitor
+    shared: SharedCodes, k: int, gamma: float, rng: np.random.RandomState, monitor: Monitor, *, n_sweeps: int = 5
 ) -> Solution:
     """Alternate over codes and weights: ``sum_v a_v^gamma R_v``, R_v the residual of a view (Zhao et al., eq. 15).
 
-    For gamma above 1 no step increases the objective.
+    The weights are updated every ``n_sweeps`` sweeps. For gamma above 1 no step increases the objective.
     """
     n_views = shared.observed.shape[1]
     weights = np.full(n_views, 1 / n_views)
     powers = weights**gamma
     factors = shared.start(powers, k, rng)
     while monitor.running:
-        inner = Monitor(min(SWEEPS_PER_WEIGHTS, monitor.max_iter - monitor.n_iter), monitor.tol, _after(monitor))
+        inner = Monitor(min(n_sweeps, monitor.max_iter - monitor.n_iter), monitor.tol, _after(monitor))
         solution = shared.solve(powers, factors, inner)
         monitor.n_iter, monitor.stopped = monitor.n_iter + inner.n_iter, inner.stopped
         monitor.history += solution.history
@@ -152,7 +150,7 @@ def weighted_consensus(
 
 
 def _after(monitor: Monitor) -> Callback | None:
-    """The callback of an inner loop that goes on counting where the outer one is."""
+    """Return the callback of an inner loop, which continues the count of the outer one."""
     done, callback = monitor.n_iter, monitor.callback
     return None if callback is None else lambda i, value, seconds: callback(done + i, value, seconds)
 

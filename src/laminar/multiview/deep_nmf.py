@@ -117,9 +117,9 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
         The left singular vectors of H Z whose singular values exceed those of noise, Z being all Z_v side by side,
         times the roots of their weights; rows of unit norm. They do not depend on the basis of the codes.
     clusters_ : Clusters
-        What clusters codes, as ``clustering`` says, fitted when first needed.
+        Clusters of the codes, by ``clustering``; fitted on first use.
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each training sample, found when first asked for.
+        Cluster of each training sample, computed on first use.
     objective_history_ : ndarray of shape (n_accepted,)
         The objective (1), or (4) for ``rule="published"``, after each accepted iteration, with the weights of that
         iteration.
@@ -270,7 +270,7 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
             Labels of some or all samples, one column for each attribute; -1, NaN, None and ``pandas.NA`` stand for
             unknown. Codes of samples of one class become similar.
         observed : array-like of bool of shape (n_samples, n_views), default=None
-            Which sample has which view, in addition to what None and NaN say.
+            Which sample has which view, in addition to None and NaN.
 
         Returns
         -------
@@ -420,7 +420,7 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
         weighted = Z * shared.roots(powers, Z.dtype)
         self._basis = readout_basis(H, weighted, *shared.spread(powers), self.n_clusters or H.shape[1])
         self.clusters_ = CLUSTERINGS[self.clustering](H, self.random_state, self._basis, self.graph)
-        self.embedding_ = self._look(H, "whitened")
+        self.embedding_ = self._read_out(H, "whitened")
         if len(views) > 1 and self._moving and self.weights_.max() > 0.9:
             warnings.warn(
                 f"view {self.view_names_[int(self.weights_.argmax())]!r} has {self.weights_.max():.3f} of the weight: "
@@ -431,7 +431,7 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
 
     # ---- what a fitted model is used for -------------------------------------------------------------------------
 
-    def _look(self, H: np.ndarray, readout: str) -> np.ndarray:
+    def _read_out(self, H: np.ndarray, readout: str) -> np.ndarray:
         if readout == "whitened":
             return embed(H, self._basis).astype(H.dtype)
         if readout == "isometric":
@@ -439,16 +439,16 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
         return H
 
     def _weighted(self) -> np.ndarray:
-        """Transposed components, with the weights of their views."""
+        """Return transposed components, with the weights of their views."""
         return np.vstack([v.layers[-1].components.T * (v.size * v.weight**0.5) for v in self.views_.values()])
 
     def _coded(self, views: Views) -> np.ndarray:
-        """Codes of samples."""
+        """Return codes of samples."""
         shared, *known = self._known(views)
         return shared.code(*known)
 
     def _explained(self, views: Views) -> float:
-        """The share of samples their codes explain."""
+        """Return the share of samples their codes explain."""
         shared, *known = self._known(views)
         return shared.explained(*known)
 

@@ -36,7 +36,7 @@ class View:
 def view_layers(
     part: Matrix, basis: np.ndarray, sizes: Sequence[int], H: np.ndarray, rng: np.random.RandomState
 ) -> list[Layer]:
-    """The layers of one view: hidden ones of these sizes, as close to its own factorisation as the top one allows."""
+    """Return the layers of one view, hidden ones as close to its own factorisation as the top one allows."""
     if not sizes:
         return [Layer(basis, basis, H)]
     scale = H.dtype.type(part.scale)
@@ -51,7 +51,7 @@ def view_layers(
 
 
 def in_units(layers: Sequence[Layer], size: float) -> list[Layer]:
-    """The layers of a view that was multiplied by a size, as they are without it; 0 where all samples were alike."""
+    """Divide the layers of a view by the size it was multiplied by; 0 where all samples were alike."""
     back = 1 / size if size else 0.0
 
     def divided(A: np.ndarray) -> np.ndarray:

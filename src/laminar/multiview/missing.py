@@ -18,13 +18,13 @@ from .._engine.problem import Addend, Factors, Problem
 from .._engine.terms import Groups, Majoriser, SplitRows, SquaredFit, Term
 from .._utils import threads
 
-RIDGE = 0.1  # of a sample that lacks a view, relative to the mean curvature of its codes
 
-
-def missing_views(data: Stacked, observed: np.ndarray, codes: Constraint, penalties: Sequence[Addend] = ()) -> Problem:
+def missing_views(
+    data: Stacked, observed: np.ndarray, codes: Constraint, penalties: Sequence[Addend] = (), *, ridge: float = 0.1
+) -> Problem:
     """``1/2 sum_v w_v ||M_v (X_v - H Z_v)||^2`` over H and free Z_v; M_v keeps the samples that have view v.
 
-    A sample that lacks a view also has the ridge ``RIDGE / (2 k) ||h||^2 sum_v w_v ||Z_v||^2`` over the views it has:
+    A sample that lacks a view also has the ridge ``ridge / (2 k) ||h||^2 sum_v w_v ||Z_v||^2`` over the views it has:
     where less is known, codes stay closer to zero, the mean of centred views.
 
     Parameters
@@ -37,19 +37,21 @@ def missing_views(data: Stacked, observed: np.ndarray, codes: Constraint, penalt
         Of H.
     penalties : sequence of Addend
         On the codes.
+    ridge : float, default=0.1
+        Relative to the mean curvature of the codes.
     """
-    fit = MissingFit(data, observed)
+    fit = MissingFit(data, observed, ridge=ridge)
     return Problem({"H": codes, "Z": Free()}, [fit.addend, *(_gathered(penalty) for penalty in penalties)])
 
 
 class MissingFit:
     """The fit of what was observed. Missing entries are zero, so that only the Gram matrices differ."""
 
-    def __init__(self, data: Stacked, observed: np.ndarray):
+    def __init__(self, data: Stacked, observed: np.ndarray, *, ridge: float = 0.1):
         self.data = data
         self.patterns, pattern = np.unique(observed, axis=0, return_inverse=True)
         self.rows = [np.flatnonzero(pattern.ravel() == i) for i in range(len(self.patterns))]
-        self.ridges = np.where(self.patterns.all(axis=1), 0.0, RIDGE)
+        self.ridges = np.where(self.patterns.all(axis=1), 0.0, ridge)
 
     def addend(self, name: str, F: Factors) -> SquaredFit:
         """Return the fit as a function of a factor."""

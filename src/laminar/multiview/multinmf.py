@@ -1,4 +1,4 @@
-"""Non-negative factorisations of several views whose codes are drawn to a consensus."""
+"""Non-negative factorisations of several views with codes near a consensus."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
     clusters_ : Clusters
         k-means of the consensus as it is, fitted when first needed.
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each training sample, found when first asked for.
+        Cluster of each training sample, computed on first use.
     objective_history_ : ndarray of shape (n_iter_,)
         The objective (1) after each iteration; the last entry is that of the final codes.
     n_iter_ : int
@@ -306,11 +306,11 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
     # ---- what a fitted model is used for -------------------------------------------------------------------------
 
     def _coded(self, views: Views) -> np.ndarray:
-        """The consensus of samples."""
+        """Return the consensus of samples."""
         return self._codes_of(views)[1]
 
     def _explained(self, views: Views) -> float:
-        """The share of samples their codes explain, each view at the scale of the fit."""
+        """Return the share of samples their codes explain, each view at the scale of the fit."""
         left, whole, bases = 0.0, 0.0, self._bases(views.arrays[0].dtype)
         for array, H, Z, total in zip(views.arrays, self._codes_of(views)[0], bases, self.totals_, strict=True):
             data = wrap(array)
@@ -319,11 +319,11 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
             whole += unit * data.sqnorm
         return 1 - left / whole if whole else 1.0
 
-    def _look(self, H: np.ndarray, readout: str) -> np.ndarray:
+    def _read_out(self, H: np.ndarray, readout: str) -> np.ndarray:
         return reader(readout, self.layers_[0])(H)
 
     def _bases(self, dtype) -> list[np.ndarray]:
-        """Transposed components of each view, with sum one."""
+        """Return transposed components of each view, with sum one."""
         parts = np.split(self.components_, np.cumsum(self.view_sizes_)[:-1], axis=1)
         return [
             np.ascontiguousarray((part / part.dtype.type(total)).T, dtype=dtype)
@@ -331,7 +331,7 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
         ]
 
     def _codes_of(self, views: Views) -> tuple[list[np.ndarray], np.ndarray]:
-        """Codes of each view and their consensus."""
+        """Return codes of each view and their consensus."""
         dtype, linear = views.arrays[0].dtype, []
         bases = self._bases(dtype)
         for array, Z, total in zip(views.arrays, bases, self.totals_, strict=True):

@@ -88,7 +88,7 @@ def algorithm(
         a = residual_weights(residuals, gamma)
         if monitor.stopped:
             break
-    monitor.converged = published.settled(monitor.history, monitor.tol)
+    monitor.converged = published.has_converged(monitor.history, monitor.tol)
     return H, a
 
 

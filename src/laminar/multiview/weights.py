@@ -1,4 +1,4 @@
-"""How much each view counts: by how far the views agree, or by how well they are fitted."""
+"""Weights of the views: by their agreement, or by their residuals."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from .._engine.data.matrix import Matrix
 from ..graphs import Graph
 from .graphs import edges
 
-_MOST = 2000  # samples the views are compared on: the search for neighbours is quadratic in them
-
 
 def given_weights(
     weights, views: Sequence[Matrix], observed: np.ndarray, graph: Graph, random_state: np.random.RandomState
 ) -> np.ndarray | None:
-    """Weights that do not move, with sum one: as given, "equal", or by "agreement". None for those that do.
+    """Return fixed weights with sum one: as given, "equal", or by "agreement"; None for weights that follow residuals.
 
     Parameters
     ----------
@@ -51,25 +49,31 @@ def given_weights(
 
 
 def agreement_weights(
-    views: Sequence[Matrix], observed: np.ndarray, graph: Graph, random_state: np.random.RandomState
+    views: Sequence[Matrix],
+    observed: np.ndarray,
+    graph: Graph,
+    random_state: np.random.RandomState,
+    *,
+    max_samples: int = 2000,
 ) -> np.ndarray:
-    """Weigh every view by how far the neighbourhoods of its samples are those of the other views.
+    """Return weights by the agreement of each view's graph of neighbours with those of the other views.
 
-    Views that see the same samples close to each other are likely to see something of the samples; noise agrees with
-    nobody. Agreement is the correlation of the edge weights of two graphs, over the samples that have both views; a
-    view weighs the sum of its agreements with the others. All are equal where there are fewer than three, or where
-    nothing agrees.
+    Agreement is the correlation of the edge weights of two graphs, over the samples that have both views; that of a
+    view of noise is zero. The weight of a view is the sum of its agreements with the others. All are equal where there
+    are fewer than three views, or no agreement.
 
     Parameters
     ----------
     views : sequence of Matrix
-        With the same samples, centred; a random 2000 of them are compared if there are more.
+        With the same samples, centred.
     observed : ndarray of bool of shape (n_samples, n_views)
         Which sample has which view.
     graph : Graph
         Built on the samples of each view, at unit length.
     random_state : RandomState
-        Chooses the samples.
+        Generator of the subsample.
+    max_samples : int, default=2000
+        Samples compared, at random if there are more: the search for neighbours is quadratic in them.
 
     Returns
     -------
@@ -86,11 +90,11 @@ def agreement_weights(
     array([0.5, 0.5, 0. ])
     """
     n_samples, n_views = observed.shape
-    live = [v for v, view in enumerate(views) if view.sqnorm > 0]
+    nonzero = [v for v, view in enumerate(views) if view.sqnorm > 0]
     rows = np.arange(n_samples)
-    if n_samples > _MOST:
-        rows = np.sort(random_state.choice(n_samples, _MOST, replace=False))
-    graphs = {v: edges(views[v], rows, observed[rows, v], graph) for v in live} if len(live) > 2 else {}
+    if n_samples > max_samples:
+        rows = np.sort(random_state.choice(n_samples, max_samples, replace=False))
+    graphs = {v: edges(views[v], rows, observed[rows, v], graph) for v in nonzero} if len(nonzero) > 2 else {}
     weights = np.zeros(n_views)
     for u in graphs:
         for v in graphs:
@@ -99,12 +103,12 @@ def agreement_weights(
                 agreed = _correlation(graphs[u][both][:, both], graphs[v][both][:, both])
                 weights[[u, v]] += agreed
     if not weights.any():
-        weights[live or slice(None)] = 1.0
+        weights[nonzero or slice(None)] = 1.0
     return weights / weights.sum()
 
 
 def _correlation(A: sp.csr_array, B: sp.csr_array) -> float:
-    """How far the same pairs have edges, beyond chance; never below zero."""
+    """Return the correlation of the edge weights of two graphs, at least zero."""
     size = norm(A) * norm(B) if A.nnz and B.nnz else 0.0
     if size == 0:
         return 0.0
@@ -113,7 +117,7 @@ def _correlation(A: sp.csr_array, B: sp.csr_array) -> float:
 
 
 def residual_weights(residuals: np.ndarray, gamma: float) -> np.ndarray:
-    """``R_v^(1 / (1 - gamma))`` brought to sum one, Zhao et al.'s eq. 15.
+    """Return ``R_v^(1 / (1 - gamma))``, divided by its sum (Zhao et al., eq. 15).
 
     For gamma above 1 that is the minimiser of ``sum_v a_v^gamma R_v`` over weights with sum one, and views that are
     fitted better count more. For gamma below 1 it is the *maximiser*: views that are fitted worse count more.

@@ -18,8 +18,6 @@ from .._engine.problem import Factors, sparse_codes
 from .._utils.labels import Attribute, read_attribute
 from .._utils.typing import Data
 
-_ALPHA = 1.0
-
 
 class ClassDrivenNMF(NonNegativeData, Penalized):
     """Class-driven NMF (cdNMF): components belong to classes, and codes on those of other classes are penalised.
@@ -177,7 +175,7 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         *,
         loss="frobenius",
         components_per_class=1,
-        alpha=_ALPHA,
+        alpha=1.0,
         scale="invariant",
         solver="auto",
         init="auto",
@@ -253,7 +251,7 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         return {name: np.ascontiguousarray(F[:, order]) for name, F in factors.items()}
 
     def _owners(self, attribute: Attribute, blank: bool) -> np.ndarray:
-        """Class of each component, -1 for none."""
+        """Return the class of each component, -1 for none."""
         n_classes = len(attribute.classes)
         owned = np.repeat(np.arange(n_classes), self.components_per_class)
         if self.n_components is None and not n_classes:
@@ -278,13 +276,13 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
 
 
 def _class_costs(mask: Rows, factors: Factors) -> np.ndarray:
-    """Penalty of every component (columns) in the place of every other one (rows)."""
+    """Return the penalty of every component (columns) in the place of every other one (rows)."""
     H = factors["H"]
     return cross(mask(slice(0, len(H))), H, 4096) * factors["Z"].sum(0)
 
 
 def _mask(attribute: Attribute, owner: np.ndarray, dtype: np.dtype) -> Rows:
-    """M by rows: 1 where the class of a sample is known and the component belongs to another class."""
+    """Return M by rows: 1 where the class of a sample is known and the component belongs to another class."""
     # A row for each class and, for the code -1, one of zeros for samples of unknown class.
     table = (owner >= 0) & (owner != np.arange(len(attribute.classes) + 1)[:, None])
     table[-1] = False

@@ -22,7 +22,7 @@ from .._engine.problem import Factors
 from .._engine.starts import STARTS
 from .._engine.updates import Update, hals, multiplicative
 from .concept_problem import ConceptProblem, SplitConceptProblem, tiled_descent
-from .embedding import Embedding, check_size
+from .embedding import Embedding
 
 
 class ConceptFactorization(Factorizer):
@@ -198,7 +198,7 @@ class ConceptFactorization(Factorizer):
     # ---- the problem ---------------------------------------------------------------------------------------------
 
     def _validate(self, X, *, reset: bool):
-        """X, or with a kernel the coordinates that take its place."""
+        """Return X, or with a kernel the coordinates that take its place."""
         X = super()._validate(X, reset=reset)
         if self.kernel is None:
             return X
@@ -212,7 +212,7 @@ class ConceptFactorization(Factorizer):
         problem = ConceptProblem(**vars(self._factorization(data, [])))
         if self.rule == "fast" or data.nonnegative:
             return problem
-        check_size(data.shape[0], 'rule="published" on X with negative entries')
+        Embedding.check_size(data.shape[0], 'rule="published" on X with negative entries')
         return SplitConceptProblem(**vars(problem))
 
     def _start(self, problem: Factorization, X) -> Factors:

@@ -23,7 +23,6 @@ from .._engine.terms import Groups, SplitRows, SquaredFit
 from .._utils import threads
 
 Tiles = list[tuple[slice, np.ndarray]]
-TILE = 32  # rows: larger tiles cost more inner products, smaller ones more calls
 
 
 @dataclass(frozen=True)
@@ -31,6 +30,7 @@ class ConceptProblem(Factorization):
     """``1/2 ||X - H A^T X||^2`` over H and A."""
 
     published_eta = 1.0
+    tile_rows = 32  # larger tiles cost more inner products, smaller ones more calls
 
     def objective(self, name: str, factors: Factors) -> Objective | MixtureObjective:
         """Return the objective as a function of one factor."""
@@ -44,8 +44,8 @@ class ConceptProblem(Factorization):
     @cached_property
     def tiles(self) -> Tiles:
         """Blocks of rows with the inner products inside each; the same on any number of threads, as descent is."""
-        n = self.data.shape[0]
-        blocks = [slice(i, min(i + TILE, n)) for i in range(0, n, TILE)]
+        n, size = self.data.shape[0], self.tile_rows
+        blocks = [slice(i, min(i + size, n)) for i in range(0, n, size)]
         return list(zip(blocks, threads.each(lambda b: inner_products(self.data.rows(b)), blocks), strict=True))
 
 

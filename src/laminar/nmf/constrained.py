@@ -261,7 +261,7 @@ class SharedRows:
 
     @property
     def offset(self) -> float:
-        """What no shared codes can fit: the difference of the two objectives, here for one constant component."""
+        """Part of the objective that no shared codes can fit: the difference of both for one constant component."""
         p = self.whole.shape[1]
         Z = np.full((p, 1), 1 / p, self.data.dtype)
         H = self.data.product(np.ones_like(Z))

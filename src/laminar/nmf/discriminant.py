@@ -16,8 +16,6 @@ from .._engine.terms.penalties import LaplacianRows
 from .._utils.labels import Attribute, read_attribute
 from ..graphs.operators import ClassOperator
 
-_WITHIN = 1.0
-
 
 class DiscriminantNMF(NonNegativeData, Penalized):
     """Discriminant NMF (DNMF): NMF with Fisher's criterion on the codes of labelled samples.
@@ -158,7 +156,7 @@ class DiscriminantNMF(NonNegativeData, Penalized):
         self,
         n_components=10,
         *,
-        within=_WITHIN,
+        within=1.0,
         between=0.0,
         scale="invariant",
         solver="auto",

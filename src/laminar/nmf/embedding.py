@@ -12,8 +12,6 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from .._engine.data.matrix import dense
 from .._utils.typing import Data
 
-LARGEST = 20_000  # samples of which all inner products are held at once
-
 
 class Embedding:
     """Coordinates in an orthonormal basis of what the training samples span: their inner products are the kernel's.
@@ -36,30 +34,41 @@ class Embedding:
            [ 1.,  9., 25.]])
     """
 
+    max_samples = 20_000  # of which all inner products are held at once: 3.2 GB in float64
+
     def __init__(self, kernel: str | Callable, parameters: dict):
         self.kernel, self.parameters = kernel, parameters
 
     def fit(self, X: Data) -> np.ndarray:
-        """Choose samples that span the rest, and return the coordinates of all."""
-        check_size(X.shape[0], f"kernel={self.kernel!r}")
+        """Choose samples that span the others, and return the coordinates of all."""
+        self.check_size(X.shape[0], f"kernel={self.kernel!r}")
         K = self._products(X)
         self._check_products(K)
-        n, noise = len(K), float(np.finfo(X.dtype).eps)
+        n, eps = len(K), float(np.finfo(X.dtype).eps)
         # Cholesky with pivots stops where the samples left lie in the span of those taken.
-        L, pivots, rank, _ = lapack.dpstrf(K, tol=n * noise * K.diagonal().max(initial=0.0), lower=1)
+        L, pivots, rank, _ = lapack.dpstrf(K, tol=n * eps * K.diagonal().max(initial=0.0), lower=1)
         width = max(rank, 1)  # inner products that are all zero have one coordinate, of no use
         E = np.zeros((n, width))
         E[pivots - 1, :rank] = np.tril(L[:, :rank])
-        self._check_rest(K, E, noise**0.4)
+        self._check_rest(K, E, eps**0.4)
         self.chosen = pivots[:width] - 1
         self.root = E[self.chosen] if rank else np.ones((1, 1))
         self.samples = None if self._given else X[self.chosen]
         return E.astype(X.dtype)
 
     def transform(self, X: Data) -> np.ndarray:
-        """Coordinates of any sample's nearest point in the span."""
+        """Return the coordinates of any sample's nearest point in the span."""
         K = self._dense(X)[:, self.chosen] if self._given else self._products(X, self.samples)
         return np.ascontiguousarray(solve_triangular(self.root, K.T, lower=True).T, dtype=X.dtype)
+
+    @classmethod
+    def check_size(cls, n: int, why: str) -> None:
+        """Refuse to take the inner products of all pairs of too many samples."""
+        if n > cls.max_samples:
+            raise ValueError(
+                f"{why} takes the inner products of all pairs of samples, of at most {cls.max_samples} samples; X has "
+                f'{n}. Use kernel=None with rule="fast", or fit a part of X and transform the rest.'
+            )
 
     @property
     def _given(self) -> bool:
@@ -70,7 +79,7 @@ class Embedding:
         return np.asarray(dense(X), dtype=np.float64)
 
     def _products(self, X, Y=None) -> np.ndarray:
-        """Inner products, in double precision: rounding would be taken for dimensions."""
+        """Return the inner products, in double precision: rounding would be taken for dimensions."""
         if self._given:
             return self._dense(X)
         X, Y = (M if M is None else _summed(M.astype(np.float64)) for M in (X, Y))
@@ -89,7 +98,7 @@ class Embedding:
             raise ValueError(f"kernel={self.kernel!r} is not symmetric: use (K + K.T) / 2.")
 
     def _check_rest(self, K: np.ndarray, E: np.ndarray, tol: float) -> None:
-        """What Cholesky left over must be nothing."""
+        """Raise an error unless ``E E^T`` is K: Cholesky stops early on negative eigenvalues."""
         v = np.random.default_rng(0).normal(size=(len(K), 2))
         Kv = K @ v
         if not np.abs(Kv - E @ (E.T @ v)).max() <= tol * np.abs(Kv).max():
@@ -100,16 +109,7 @@ class Embedding:
 
 
 def _summed(X):
-    """X with one entry a place: scikit-learn's distances take duplicates for entries of their own."""
+    """Sum duplicate entries of X, which scikit-learn's distances would treat as entries of their own."""
     if issparse(X):
         X.sum_duplicates()
     return X
-
-
-def check_size(n: int, why: str) -> None:
-    """Refuse what takes the inner products of all pairs of too many samples."""
-    if n > LARGEST:
-        raise ValueError(
-            f"{why} takes the inner products of all pairs of samples, of at most {LARGEST} samples; X has {n}. Use "
-            'kernel=None with rule="fast", or fit a part of X and transform the rest.'
-        )

@@ -101,7 +101,7 @@ class NMF(NonNegativeData, Factorizer):
     None of (2), (3), (4) increases (1). With the exponent ``eta`` the fractions of (3) and (4) are raised to it.
 
     With ``rule="fast"`` the codes of the last iteration are replaced by the minimiser of (1) over H >= 0 for the final
-    Z, so that ``reconstruction_err_`` may be a little smaller than the last objective says; with ``loss="kl"`` only
+    Z, so that ``reconstruction_err_`` may be a little smaller than by the last objective; with ``loss="kl"`` only
     after convergence. [1]_ introduced the model for parts of images.
 
     References

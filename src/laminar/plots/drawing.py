@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 WIDTH = 9.0  # of a page in inches; 900 pixels at 100 dots an inch
 INK = "#222222"  # colour of text
-_GREY, _SIGNED, _SCORES = "gray", "RdBu_r", "Blues"  # names of colour maps of matplotlib
 
 
 class Sheet:
@@ -50,7 +49,7 @@ def draw_images(
     images = _enlarge(images / np.where(largest > 0, largest, 1))
     axes.imshow(
         _mosaic(images, n_columns),
-        cmap=_SIGNED if signed else _GREY,
+        cmap="RdBu_r" if signed else "gray",
         vmin=-1 if signed else 0,
         vmax=1,
         interpolation="nearest",
@@ -84,7 +83,7 @@ def _mosaic(images: np.ndarray, n_columns: int) -> np.ndarray:
 def draw_table(axes: Axes, table: DataFrame, title: str | None = None, row_labels: bool = True) -> None:
     """Draw a heat map of values within [0, 1], each written in its cell."""
     values = table.to_numpy(dtype=float)
-    axes.imshow(values, cmap=_SCORES, vmin=0, vmax=1.15, aspect="auto")
+    axes.imshow(values, cmap="Blues", vmin=0, vmax=1.15, aspect="auto")
     for (row, column), value in np.ndenumerate(values):
         text = f"{value:.2f}".replace("0.", ".", 1) if value < 0.995 else "1.0"
         colour = "white" if value > 0.6 else INK

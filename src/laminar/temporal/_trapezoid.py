@@ -18,7 +18,6 @@ import numpy as np
 from numba import njit
 
 CYCLE = ("neutral", "onset", "apex", "offset")  # order of the phases (docs/methods.md 7.3)
-_MAX_COARSE = 512  # most frames of the averaged signal whose fit is the start for a long one; a choice
 
 
 def fit_cuts(
@@ -39,9 +38,11 @@ def fit_cuts(
     return cuts
 
 
-def _start(y: np.ndarray, phases: Sequence[str], min_length: int, direction: str, rho: float) -> np.ndarray:
-    """Return the levels of the best of several starts; for a long signal, on block means."""
-    factor = -(-len(y) // _MAX_COARSE)
+def _start(
+    y: np.ndarray, phases: Sequence[str], min_length: int, direction: str, rho: float, *, max_coarse: int = 512
+) -> np.ndarray:
+    """Return the levels of the best of several starts; for a long signal, on at most ``max_coarse`` block means."""
+    factor = -(-len(y) // max_coarse)
     coarse = y[: len(y) // factor * factor].reshape(-1, factor).mean(axis=1)
     pairs = [np.quantile(coarse, [q, 1 - q]) for q in (0, 0.05, 0.2)]
     pairs = [pair for pair in pairs if pair[0] < pair[1]]

@@ -26,9 +26,6 @@ from ..graphs import Chain
 
 Links = Sequence[np.ndarray]  # positions of successive frames: the earlier ones, the later ones
 
-_MAX_PCS = 256  # most principal components that n_pcs="auto" considers. A choice
-_SLACK = 1.1  # n_pcs="auto": factor of the lowest delta up to which the fewest components are taken. A choice
-
 
 class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Slow feature analysis (SFA): linear features of a sequence that change least from frame to frame.
@@ -178,10 +175,10 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self._n_features_out = len(deltas)
         return self
 
-    def _max_n_pcs(self, shape: tuple[int, int]) -> int:
-        """Return the number of principal components to compute."""
+    def _max_n_pcs(self, shape: tuple[int, int], *, max_auto: int = 256) -> int:
+        """Return the number of principal components to compute; ``n_pcs="auto"`` considers at most ``max_auto``."""
         if self.n_pcs == "auto":
-            return min(*shape, max(_MAX_PCS, self.n_components or 1))
+            return min(*shape, max(max_auto, self.n_components or 1))
         return min(*shape, self.n_pcs) if isinstance(self.n_pcs, Integral) else min(shape)
 
     def _check_rank(self, rank: int) -> int | None:
@@ -269,10 +266,10 @@ def _slowest(W: np.ndarray, links: Links, k: int) -> tuple[np.ndarray, np.ndarra
     return np.maximum(deltas, 0), rotation
 
 
-def _choose_n_pcs(S: np.ndarray, links: Links, chain: sp.csr_array, k: int) -> int:
-    """Choose the fewest components whose first k features are, on held-out frames, within ``_SLACK`` of the slowest.
+def _choose_n_pcs(S: np.ndarray, links: Links, chain: sp.csr_array, k: int, *, slack: float = 1.1) -> int:
+    """Choose the fewest components whose first k features are, on held-out frames, nearly the slowest.
 
-    S are the scores of all components.
+    Their delta is at most ``slack`` (a choice) times the lowest. S are the scores of all components.
     """
     candidates = np.unique(np.geomspace(k, S.shape[1], 40).astype(int))
     steps, power = np.zeros((2, len(candidates), k))
@@ -293,7 +290,7 @@ def _choose_n_pcs(S: np.ndarray, links: Links, chain: sp.csr_array, k: int) -> i
             power[i] += (features[test] ** 2).sum(0)
     deltas = safe_divide(steps, power, fill=np.inf).mean(1)
     # Without a fold (too few frames) all are infinite and the smallest number is taken.
-    return int(candidates[np.argmax(deltas <= _SLACK * deltas.min())])
+    return int(candidates[np.argmax(deltas <= slack * deltas.min())])
 
 
 def _folds(chain: sp.csr_array) -> Iterable[tuple[np.ndarray, np.ndarray]]:

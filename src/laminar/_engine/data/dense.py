@@ -24,11 +24,11 @@ class Dense(Matrix):
         self._blas = base.flags.aligned and step[1] == item and apart
 
     def rows(self, b: slice) -> np.ndarray:
-        """Rows b in unit scale: a copy, so few at a time."""
+        """Return rows b in unit scale: a copy, so few at a time."""
         return (self.base[:, b].T if self.flipped else self.base[b]) / self.dtype.type(self.scale)
 
     def every(self, step: int, first: int = 0) -> Dense:
-        """Every step-th row, in the same unit: a view where rows are contiguous."""
+        """Return every step-th row, in the same unit: a view where rows are contiguous."""
         part = np.ascontiguousarray(self.base[:, first::step].T) if self.flipped else self.base[first::step]
         return Dense(part, self.scale)
 
@@ -66,7 +66,7 @@ class Dense(Matrix):
         return sum(parts)
 
     def times(self, R: np.ndarray) -> Rows:
-        """``X @ R`` by rows."""
+        """Return ``X @ R`` by rows."""
         # The scale goes into the smaller of R and the result: no copy of a tall R. Far from 1 half of its exponent goes
         # into the other, so that neither leaves the range of float32; powers of two round nothing.
         tall = len(R) > self.shape[0]
@@ -87,7 +87,7 @@ class Dense(Matrix):
         return rows
 
     def _matmul(self, part: np.ndarray, R: np.ndarray) -> np.ndarray:
-        """``part @ R`` for a part of X or of its transpose."""
+        """Return ``part @ R`` for a part of X or of its transpose."""
         if self._blas:
             return part @ R
         # Tiles do not depend on the threads, and go as far along a stored row as they may.
@@ -100,7 +100,7 @@ class Dense(Matrix):
         return out
 
     def gram(self) -> np.ndarray:
-        """``X^T X`` in unit scale, in double precision; for data with few columns."""
+        """Return ``X^T X`` in unit scale, in double precision; for data with few columns."""
         s = self.dtype.type(1 / self.scale)
 
         def share(blocks: list[slice]) -> np.ndarray:
@@ -112,7 +112,7 @@ class Dense(Matrix):
         return sum(threads.each(share, threads.shares(threads.blocks(self.shape[0], 1024))))
 
     def ratio_times(self, M: np.ndarray) -> RowsOf:
-        """``(X / (F M^T)) @ M`` on rows b, where F is f."""
+        """Return ``(X / (F M^T)) @ M`` on rows b, where F is f."""
         # The model is brought to the units of X, never X to unit scale: it would have to be copied.
         c = self.dtype.type(self.scale)
 
@@ -133,13 +133,13 @@ class Dense(Matrix):
         return by_columns if self.flipped else by_rows
 
     def _ratio(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        """X / Y, over Y."""
+        """Return X / Y, written over Y."""
         floor = max(FLOOR * self.scale, float(np.finfo(self.dtype).tiny))
         np.maximum(Y, self.dtype.type(floor), out=Y)
         return np.divide(X, Y, out=Y)
 
     def _cross_entropy(self, A: np.ndarray, B: np.ndarray) -> float:
-        """Sum of x log(x / y) in unit scale, y = A B^T."""
+        """Return the sum of x log(x / y) in unit scale, y = A B^T."""
         c, s = self.dtype.type(self.scale), 1 / self.scale
 
         def block(b: slice) -> float:

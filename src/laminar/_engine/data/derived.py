@@ -1,7 +1,7 @@
-"""Data made of other data: a view brought to the common scale, and several views side by side.
+"""Matrices derived from other matrices: a normalised view, and several views side by side.
 
-Both are matrices as `data` has them, so that whatever takes one matrix takes several views. The views are not copied:
-what happens to a view is a factor for each row and a correction of rank one.
+A function of one matrix is so one of several views. The views are not copied: normalising multiplies each row by a
+factor and subtracts a matrix of rank one.
 """
 
 from __future__ import annotations
@@ -17,33 +17,31 @@ import scipy.sparse as sp
 from scipy.linalg import eigh
 
 from ..._utils import threads
-from ..linalg.small import column_signs
+from ..linalg.small import column_signs, safe_divide
 from .matrix import CACHED, Matrix, Rows, dense
 from .wrap import wrap
 
-_SIDE = 1500  # samples up to which a view with more features than samples is replaced by one with as many
-
 
 class Derived(Matrix):
-    """A matrix known by its rows, which are made when they are asked for."""
+    """A matrix whose rows are computed when they are needed."""
 
     nonnegative = False
     scale = 1.0
     has_gram = True
 
     def _cut(self, size: int) -> list[slice]:
-        """The rows in slices of about this size."""
+        """Return the rows in slices of about this size."""
         return threads.blocks(self.shape[0], size)
 
     def blocks(self, k: int) -> list[slice]:
-        """Slices of rows whose (rows, k) results stay in cache, yet are tall enough for a fast product."""
+        """Return slices of rows whose (rows, k) results stay in cache, yet are tall enough for a fast product."""
         return self._cut(max(256, 32768 // k))
 
     def _cached(self) -> list[slice]:
         return self._cut(max(64, CACHED // max(1, self.shape[1])))
 
     def gram(self) -> np.ndarray:
-        """``X^T X``, summed in double precision; for data with few columns."""
+        """Return ``X^T X``, summed in double precision; for data with few columns."""
 
         def share(blocks: list[slice]) -> np.ndarray:
             parts = (self.rows(b).astype(np.float64) for b in blocks)
@@ -52,7 +50,7 @@ class Derived(Matrix):
         return sum(threads.each(share, threads.shares(self._cached())))
 
     def distance(self, F: np.ndarray, M: np.ndarray) -> float:
-        """``||X - F M^T||^2`` by its residual, for fits so close that Grams cancel."""
+        """Return ``||X - F M^T||^2`` by its residual, for fits so close that Grams cancel."""
 
         def block(b: slice) -> float:
             gap = self.rows(b).astype(np.float64) - F[b].astype(np.float64) @ M.T
@@ -64,7 +62,7 @@ class Derived(Matrix):
 class Normalized(Derived):
     """A view with its rows at unit length, then centred, then scaled to a mean square of one a row.
 
-    A row that was not observed is zero throughout, the mean, and does not count in anything.
+    A row that was not observed is zero, the mean, and does not enter any sum.
 
     Parameters
     ----------
@@ -73,7 +71,7 @@ class Normalized(Derived):
     observed : ndarray of bool of shape (n_samples,)
         Samples that have it.
     mean, size : ndarray of shape (n_features,), float
-        What is subtracted from rows of unit length, and what they are then multiplied by; None finds both in X.
+        Subtracted from rows of unit length, and their factor after that; None computes both from X.
 
     Examples
     --------
@@ -91,12 +89,12 @@ class Normalized(Derived):
         self.base_shape, self.dtype, self.stored = self.base.shape, self.base.dtype, self.base.stored
         length = self._lengths()
         # A row that small against the largest entry has no direction left.
-        live = observed & (length > np.finfo(self.dtype).tiny ** 0.5)
-        unit = np.divide(1, length, out=np.zeros_like(length), where=live)
+        nonzero = observed & (length > np.finfo(self.dtype).tiny ** 0.5)
+        unit = safe_divide(1, np.where(nonzero, length, 0))
         if mean is None:
             n_observed = int(observed.sum())  # no numpy number: one of these would make double precision of single
             mean = self.base.T.product(unit[:, None].astype(self.dtype))[:, 0] / max(1, n_observed)
-            size = self._size(int(live.sum()), n_observed, mean)
+            size = self._size(int(nonzero.sum()), n_observed, mean)
         self.mean, self.size = mean, size
         self._unit = (size * unit).astype(self.dtype)
         self._shift = (size * observed).astype(self.dtype)
@@ -110,9 +108,9 @@ class Normalized(Derived):
 
         return np.concatenate(threads.each(block, self._cached()))
 
-    def _size(self, n_live: int, n_observed: int, mean: np.ndarray) -> float:
-        """What brings the mean square to one; 0 where all samples are alike but for rounding."""
-        spread = n_live / max(1, n_observed) - float(np.vdot(mean, mean.astype(np.float64)))
+    def _size(self, n_nonzero: int, n_observed: int, mean: np.ndarray) -> float:
+        """Return the factor that makes the mean square one; 0 where all samples are equal up to rounding."""
+        spread = n_nonzero / max(1, n_observed) - float(np.vdot(mean, mean.astype(np.float64)))
         return spread**-0.5 if spread > 1e3 * float(np.finfo(self.dtype).eps) else 0.0
 
     @cached_property
@@ -122,14 +120,14 @@ class Normalized(Derived):
         return sum(squares)
 
     def rows(self, b: slice | np.ndarray) -> np.ndarray:
-        """Rows b as an array, so few at a time."""
+        """Return rows b as an array, so few at a time."""
         part = dense((self.base.T if self.flipped else self.base).rows(b))
         if self.flipped:
             return part * self._unit - self.mean[b, None] * self._shift
         return part * self._unit[b, None] - self._shift[b, None] * self.mean
 
     def times(self, R: np.ndarray) -> Rows:
-        """``X @ R`` by rows."""
+        """Return ``X @ R`` by rows."""
         if self.flipped:
             product, total = self.base.T.times(self._unit[:, None] * R), self._shift @ R
             return lambda b: product(b) - self.mean[b, None] * total
@@ -165,13 +163,13 @@ class Stacked(Derived):
         self.edges = np.cumsum([0, *(part.shape[1] for part in parts)])
         self.base_shape = parts[0].shape[0], int(self.edges[-1])
         self.stored = sum(part.stored for part in parts)
-        # The common scale does not know the weights, so that fits under different weights can be compared.
+        # The common scale does not depend on the weights, so that fits under different weights can be compared.
         self.scale = max(part.scale for part in parts)
         roots = np.sqrt(weights) * [part.scale / self.scale for part in parts]
         self.roots = [self.dtype.type(root) for root in roots]
 
     def weighted(self, weights) -> Stacked:
-        """The same parts with other weights."""
+        """Return the same parts with other weights."""
         return Stacked(self.parts, weights)
 
     @property
@@ -196,19 +194,19 @@ class Stacked(Derived):
         return [slice(at + b.start, at + b.stop) for at, blocks in inside for b in blocks]
 
     def _part(self, b: slice) -> tuple[int, slice]:
-        """Which part a slice of the transpose's rows belongs to, and where in it."""
+        """Return the part that a slice of the transpose's rows belongs to, and the slice of that part."""
         v = bisect_right(self.edges, b.start) - 1
         return v, slice(b.start - int(self.edges[v]), b.stop - int(self.edges[v]))
 
     def rows(self, b: slice) -> np.ndarray:
-        """Rows b as an array, so few at a time."""
+        """Return rows b as an array, so few at a time."""
         if self.flipped:
             v, inside = self._part(b)
             return self.roots[v] * dense(self.parts[v].T.rows(inside))
         return np.hstack([root * dense(part.rows(b)) for root, part in zip(self.roots, self.parts, strict=True)])
 
     def times(self, R: np.ndarray) -> Rows:
-        """``X @ R`` by rows."""
+        """Return ``X @ R`` by rows."""
         if self.flipped:
             products = [part.T.times(R) for part in self.parts]
 
@@ -221,8 +219,10 @@ class Stacked(Derived):
         return lambda b: reduce(add, (product(b) for product in products))
 
 
-def isometric(part: Matrix) -> Matrix:
-    """A matrix with the inner products of the rows of this one and no more columns than rows, where that is cheap.
+def isometric(part: Matrix, *, max_samples: int = 1500) -> Matrix:
+    """Return a matrix with the inner products of the rows of this one and no more columns than rows.
+
+    It has more features than samples and at most ``max_samples`` of them; any other matrix is returned as it is.
 
     Examples
     --------
@@ -231,13 +231,13 @@ def isometric(part: Matrix) -> Matrix:
     ((4, 3), True)
     """
     n, p = part.shape
-    if p <= n or n > _SIDE or not part.has_gram:
+    if p <= n or n > max_samples or not part.has_gram:
         return part
     return wrap((coordinates(part.T.gram()) * part.scale).astype(part.dtype))
 
 
 def coordinates(K: np.ndarray) -> np.ndarray:
-    """Points with these inner products, in decreasing order of their spread.
+    """Return points with these inner products, in decreasing order of their spread.
 
     Examples
     --------

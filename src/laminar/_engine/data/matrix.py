@@ -137,7 +137,7 @@ class Matrix(ABC):
         return collect(self.times(R), self.blocks(R.shape[1]), (self.shape[0], R.shape[1]), self.dtype)
 
     def distance(self, F: np.ndarray, M: np.ndarray) -> float:
-        """``||X - F M^T||^2`` by its residual, a block of rows at a time: for fits so close that Grams cancel."""
+        """Return ``||X - F M^T||^2`` by its residual, in blocks of rows: for fits so close that Grams cancel."""
         A, B = (M, F) if self.flipped else (F, M)
 
         def block(b: slice) -> float:
@@ -151,7 +151,7 @@ class Matrix(ABC):
         return threads.blocks(n, max(1, CACHED // max(1, p)))
 
     def divergence(self, F: np.ndarray, M: np.ndarray) -> float:
-        """Kullback-Leibler divergence of X from ``F @ M.T``."""
+        """Return the Kullback-Leibler divergence of X from ``F @ M.T``."""
         A, B = (M, F) if self.flipped else (F, M)
         total = F.sum(0, dtype=np.float64) @ M.sum(0, dtype=np.float64)
         return max(self._cross_entropy(A, B) - self.total + float(total), 0.0)  # NaN stays NaN

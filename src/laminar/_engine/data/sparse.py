@@ -54,7 +54,7 @@ class Sparse(Matrix):
         return float(np.multiply(self.X.data, self._unit, dtype=np.float64).sum())
 
     def times(self, R: np.ndarray) -> Rows:
-        """``X @ R`` by rows."""
+        """Return ``X @ R`` by rows."""
         R = np.ascontiguousarray(R)
 
         def rows(b: slice) -> np.ndarray:
@@ -65,7 +65,7 @@ class Sparse(Matrix):
         return rows
 
     def ratio_times(self, M: np.ndarray) -> RowsOf:
-        """``(X / (F M^T)) @ M`` on rows b, where F is f."""
+        """Return ``(X / (F M^T)) @ M`` on rows b, where F is f."""
 
         def rows(b: slice, f: np.ndarray) -> np.ndarray:
             out = np.empty_like(f)
@@ -75,18 +75,18 @@ class Sparse(Matrix):
         return rows
 
     def rows(self, b: slice) -> sp.csr_array:
-        """Rows b in unit scale: a copy, so few at a time."""
+        """Return rows b in unit scale: a copy, so few at a time."""
         return self.X[b] * self._unit
 
     def every(self, step: int, first: int = 0) -> Sparse:
-        """Every step-th row, in the same unit."""
+        """Return every step-th row, in the same unit."""
         return Sparse(self.X[first::step], self.scale)
 
     def _stored_rows(self, b: slice) -> np.ndarray:
         return self.X[b].toarray()
 
     def _cross_entropy(self, A: np.ndarray, B: np.ndarray) -> float:
-        """Sum of x log(x / y) over the stored entries, in unit scale, y = A B^T."""
+        """Return the sum of x log(x / y) over the stored entries, in unit scale, y = A B^T."""
         last = self._unit, self.dtype.type(FLOOR)
         parts = threads.each(
             lambda b: kernels.kl_value(*self._parts, A[b], B, b.start, *last), threads.blocks(len(A), 1024)

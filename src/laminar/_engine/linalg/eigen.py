@@ -14,9 +14,6 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from ..._utils import threads
 from .small import column_signs
 
-# Both in rows of A; a matter of time alone. No measurement on record.
-_MAX_DIRECT = 300  # A of up to so many is decomposed by LAPACK
-_MAX_FALLBACK = 5000  # and of up to so many where ARPACK does not converge: 200 MB in float64
 _HAS_RNG = "rng" in inspect.signature(eigsh).parameters  # since scipy 1.17; before, ARPACK seeded itself
 
 
@@ -57,7 +54,13 @@ def plus_low_rank(A: Symmetric, B: np.ndarray, weights: np.ndarray | float) -> O
 
 
 def leading_eigenvectors(
-    A: Symmetric, k: int, random_state: np.random.RandomState, known: np.ndarray | None = None
+    A: Symmetric,
+    k: int,
+    random_state: np.random.RandomState,
+    known: np.ndarray | None = None,
+    *,
+    max_direct: int = 300,
+    max_fallback: int = 5000,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the k largest eigenvalues of a symmetric A, in decreasing order, and their eigenvectors as columns.
 
@@ -75,6 +78,9 @@ def leading_eigenvectors(
         Generator of the starting vectors.
     known : ndarray of shape (n, k) or None
         Orthonormal columns of an earlier solution V; a new one with ``Tr(V^T A V)`` at least as large is taken.
+    max_direct, max_fallback : int, default=300, 5000
+        Rows of A up to which LAPACK decomposes it at once, and where ARPACK does not converge: 200 MB in float64. A
+        matter of time alone; no measurement on record.
 
     Returns
     -------
@@ -90,13 +96,13 @@ def leading_eigenvectors(
     (array([1., 1.]), (4, 2))
     """
     n = A.shape[0]
-    if n <= max(_MAX_DIRECT, 4 * k):
+    if n <= max(max_direct, 4 * k):
         return _direct(A, k)
     with threads.own_threads():  # BLAS threads are no help in products with a vector
         try:
-            return _deflated_lanczos(A, k, random_state, known)
+            return _deflated_lanczos(A, k, random_state, known, max_fallback)
         except ArpackNoConvergence:  # eigenvalues too close to each other
-            if n > _MAX_FALLBACK:
+            if n > max_fallback:
                 raise
     return _direct(A, k)
 
@@ -108,14 +114,14 @@ def _direct(A: Symmetric, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _deflated_lanczos(
-    A: Symmetric, k: int, random_state: np.random.RandomState, known: np.ndarray | None
+    A: Symmetric, k: int, random_state: np.random.RandomState, known: np.ndarray | None, max_fallback: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    values, vectors = _lanczos(A, k, random_state)
+    values, vectors = _lanczos(A, k, random_state, max_fallback)
     if known is not None and values.sum() >= np.vdot(known, A @ known):
         return values, _with_signs(vectors)
     below, n_more = -np.abs(values).max() - 1, 1  # deflation moves the eigenvalues found below all others
     while True:
-        more, found = _lanczos(plus_low_rank(A, vectors, below - values), n_more, random_state)
+        more, found = _lanczos(plus_low_rank(A, vectors, below - values), n_more, random_state, max_fallback)
         if more[0] <= values[-1] + 1e-6:
             return values, _with_signs(vectors)
         values, vectors = np.concatenate([values, more]), np.hstack([vectors, found])
@@ -127,12 +133,14 @@ def _deflated_lanczos(
         n_more = min(2 * n_more, k)
 
 
-def _lanczos(A: Symmetric, k: int, random_state: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+def _lanczos(
+    A: Symmetric, k: int, random_state: np.random.RandomState, max_fallback: int
+) -> tuple[np.ndarray, np.ndarray]:
     n = A.shape[0]
     # ARPACK's tolerance is relative to each eigenvalue: shifted by 1, those near zero need no more digits than others.
     shifted = LinearOperator((n, n), matvec=lambda x: A @ x + x, dtype=np.float64)
     seed = {"rng": random_state.randint(2**31 - 1)} if _HAS_RNG else {}
-    rounds = None if n > _MAX_FALLBACK else max(10, n // max(k, 20))  # beyond n products LAPACK is faster
+    rounds = None if n > max_fallback else max(10, n // max(k, 20))  # beyond n products LAPACK is faster
     start = random_state.standard_normal(n)
     values, vectors = eigsh(shifted, k, which="LA", v0=start, maxiter=rounds, tol=1e-7, **seed)
     return values[::-1] - 1, vectors[:, ::-1]

@@ -95,7 +95,7 @@ def gram_solver(G: np.ndarray) -> tuple[Callable[[np.ndarray], np.ndarray], bool
     """Return ``B -> G^-1 B`` by Cholesky in double precision, or its pseudo-inverse and True if G is singular."""
     rounding = len(G) * float(np.finfo(G.dtype).eps)
     size = np.sqrt(np.diag(G).astype(np.float64))
-    scale = np.divide(1, size, out=np.zeros_like(size), where=size > 0)
+    scale = safe_divide(1, size)
     # With a unit diagonal, components of very different size are not mistaken for dependent ones.
     G = G * scale * scale[:, None]
     try:

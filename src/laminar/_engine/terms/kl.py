@@ -70,7 +70,7 @@ class KL:
         return self.data.divergence(F, self.other)
 
     def rounding_error(self, value: float) -> float:
-        """Largest change of a value that rounding can cause."""
+        """Return the largest change of a value that rounding can cause."""
         return ROUNDING * float(np.finfo(self.data.dtype).eps) * abs(self.size)
 
     def majoriser(self, F: np.ndarray) -> Majoriser:
@@ -79,6 +79,6 @@ class KL:
         return Majoriser(lambda b: -self.sums, ratio=lambda b: ratio(b, F[b]))
 
     def split_gradient(self, F: np.ndarray) -> SplitRows:
-        """The sums s, one row for all, and the ratio R."""
+        """Return the sums s, one row for all, and the ratio R."""
         ratio = self.data.ratio_times(self.other)
         return lambda b: (self.sums, ratio(b, F[b]))

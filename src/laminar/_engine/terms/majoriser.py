@@ -73,13 +73,13 @@ class Majoriser:
         return (None, None) if self.row_curvature is None else (self.row_curvature[b], self.column_weights)
 
     def gradient(self, b: Block, f: np.ndarray, G: np.ndarray | None) -> np.ndarray:
-        """Gradient of the term at F0, on rows b, where F0 is f."""
+        """Return the gradient of the term at F0, on rows b, where F0 is f."""
         return self._smooth_gradient(b, f, G) if self.ratio is None else self._smooth_gradient(b, f, G) - self.ratio(b)
 
     def derivatives(
         self, b: Block, f: np.ndarray, G: np.ndarray | None, typical: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient, and second derivatives by single entries; ``typical`` stands in for entries of f near zero."""
+        """Return gradient and diagonal of the Hessian; ``typical`` replaces entries of f near zero."""
         gradient = self._smooth_gradient(b, f, G)
         curvature = np.zeros(f.shape) if G is None else np.broadcast_to(np.diag(G), f.shape).astype(np.float64)
         if self.row_curvature is not None:
@@ -90,7 +90,7 @@ class Majoriser:
         return gradient - ratio, curvature + ratio / np.maximum(np.maximum(f, typical), np.finfo(f.dtype).tiny)
 
     def _smooth_gradient(self, b: Block, f: np.ndarray, G: np.ndarray | None) -> np.ndarray:
-        """Gradient without the logarithmic part."""
+        """Return the gradient without the logarithmic part."""
         gradient = np.zeros_like(f) if G is None else f @ G
         if self.B is not None:
             gradient -= self.B(b)
@@ -125,14 +125,14 @@ class Fit(Term, Protocol):
     """Norm of what is fitted, in the units of the value: what the KKT residual is relative to."""
 
     def rounding_error(self, value: float) -> float:
-        """Largest change of a value near this one that rounding can cause."""
+        """Return the largest change of a value near this one that rounding can cause."""
 
     def cached(self) -> Fit:
         """Return the same term with all that does not depend on F kept once computed."""
 
 
 def by_group(G: np.ndarray | None, groups: Groups) -> Iterator[tuple[np.ndarray | None, Sequence[Block]]]:
-    """Pairs of a Gram matrix and the blocks of rows that share it."""
+    """Return pairs of a Gram matrix and the blocks of rows that share it."""
     grams = [None] * len(groups) if G is None else G.reshape(-1, *G.shape[-2:])
     return zip(grams, groups, strict=True)
 
@@ -144,7 +144,7 @@ def _sum(a: np.ndarray | None, b: np.ndarray | None) -> np.ndarray | None:
 
 
 def _common(c: np.ndarray | None, other: np.ndarray | None) -> np.ndarray | None:
-    """The column weights of a sum: ``r c + r' c`` is of the same form, ``r c + r' c'`` is not."""
+    """Return the column weights of a sum: ``r c + r' c`` is of the same form, ``r c + r' c'`` is not."""
     if c is not None and other is not None and not np.array_equal(c, other):
         raise ValueError("Penalties on the rows of one factor must weight its columns alike; put the weight in r.")
     return other if c is None else c

@@ -68,7 +68,7 @@ class GraphPenalty:
         return Majoriser(B, None, (self.weight * self.operator.row_curvature).astype(F.dtype), c)
 
     def split_gradient(self, F: np.ndarray) -> SplitRows:
-        """``weight c * D F`` and ``weight c * W F``, of ``L = D - W``."""
+        """Return ``weight c * D F`` and ``weight c * W F``, of ``L = D - W``."""
         plus, minus, _ = self.operator.rows(F)
         c = (self.weight * self.column_weights).astype(F.dtype)
         return lambda b: (plus(b) * c, minus(b) * c)
@@ -96,7 +96,7 @@ class Tie:
         return Majoriser(lambda b: self.target(b) * linear, np.diag(curvature))
 
     def split_gradient(self, F: np.ndarray) -> SplitRows:
-        """``w s^2 * F + w s * T^-`` and ``w s * T^+``."""
+        """Return ``w s^2 * F + w s * T^-`` and ``w s * T^+``."""
         (linear, curvature), target = self._coefficients(F.dtype), self.target
         return lambda b: (
             F[b] * curvature + np.maximum(-target(b), 0) * linear,
@@ -125,7 +125,7 @@ class Ridge:
         return Majoriser(G=np.diag(self.weights.astype(F.dtype)))
 
     def split_gradient(self, F: np.ndarray) -> SplitRows:
-        """``w * F``, by the sign of w."""
+        """Return ``w * F``, by the sign of w."""
         plus, minus = (np.maximum(sign * self.weights, 0).astype(F.dtype) for sign in (1, -1))
         return lambda b: (F[b] * plus, F[b] * minus)
 
@@ -149,13 +149,13 @@ class MaskedL1:
         return Majoriser(lambda b: self.mask(b) * -w)
 
     def split_gradient(self, F: np.ndarray) -> SplitRows:
-        """``w * M``, and nothing below zero."""
+        """Return ``w * M``, and nothing below zero."""
         w = self.weights.astype(F.dtype)
         return lambda b: (self.mask(b) * w, 0)
 
 
 def masked_sums(mask: Rows, F: np.ndarray) -> np.ndarray:
-    """``m_a^T f_a`` of every column."""
+    """Return ``m_a^T f_a`` of every column."""
     rows = threads.blocks(len(F), 4096)
     return sum(threads.each(lambda b: (mask(b) * F[b]).sum(0, dtype=np.float64), rows))
 

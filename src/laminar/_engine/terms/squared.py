@@ -89,7 +89,7 @@ class SquaredFit:
         return ROUNDING * float(np.finfo(self.G.dtype).eps) * self.size
 
     def rounding_error(self, value: float) -> float:
-        """Largest change of a value near this one that rounding can cause."""
+        """Return the largest change of a value near this one that rounding can cause."""
         if self.residual_norm is None or value > CLOSE * self._rounding or not self.size:
             return self._rounding
         # Computed from the residual, each entry of which is off by a part of an entry of X, with random sign.
@@ -101,20 +101,20 @@ class SquaredFit:
         return Majoriser(self.B, self.G)
 
     def split_gradient(self, F: np.ndarray) -> SplitRows:
-        """``F G^+ + B^-`` and ``F G^- + B^+``: the Gram is split, not its product with F (docs/methods.md 1.2)."""
+        """Return ``F G^+ + B^-`` and ``F G^- + B^+``: G is split, not its product with F (docs/methods.md 1.2)."""
         (G,) = self.G.reshape(-1, *self.G.shape[-2:])  # published updates have one group
         signs = np.hstack([np.maximum(G, 0), np.maximum(-G, 0)])
         return lambda b: elementwise.by_sign(F[b] @ signs, self.B(b))
 
 
 def _kept(rows: Rows, shape: tuple[int, int], dtype: np.dtype) -> Rows:
-    """Compute each block when it is first asked for: no pass over the threads of its own."""
-    kept, known = np.empty(shape, dtype), set()
+    """Compute each block on first use, and keep it."""
+    kept, done = np.empty(shape, dtype), set()
 
     def get(b: slice) -> np.ndarray:
-        if (b.start, b.stop) not in known:
+        if (b.start, b.stop) not in done:
             kept[b] = rows(b)
-            known.add((b.start, b.stop))
+            done.add((b.start, b.stop))
         return kept[b]
 
     return get

@@ -16,8 +16,6 @@ from ..._utils.typing import Data
 from .gradients import as_data, to_unit
 from .stack import ROWS, Stack, run_rows
 
-_MEMORY = 10  # M, iterations over which the line search is non-monotone: Birgin, Martinez and Raydan, 2000
-
 
 def code(
     X: Data | Matrix,
@@ -140,19 +138,21 @@ def _errors(stack: Stack, h: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.
     return errors, D
 
 
-def _spectral_projected_gradient(stack: Stack, H: np.ndarray, y: np.ndarray, max_iter: int) -> np.ndarray:
+def _spectral_projected_gradient(
+    stack: Stack, H: np.ndarray, y: np.ndarray, max_iter: int, *, memory: int = 10
+) -> np.ndarray:
     """Minimise by projected gradients with Barzilai-Borwein steps; every row has its own step sizes and its own end.
 
         d = max(0, h - t g) - h,   h <- h + s d,   t = <dh, dh> / <dh, dg>
 
-    The line search over s is non-monotone: the error may increase, but not above the largest of the last ``_MEMORY``
+    The line search over s is non-monotone: the error may increase, but not above the largest of the last ``memory``
     (Birgin, Martinez and Raydan, Nonmonotone spectral projected gradient methods, SIAM J. Optim. 10, 2000). A row is
     done when ``-<g, d>`` is at most 1e-12 of its error. The best iterate of each row is returned.
     """
     h, best, active = H, H.copy(), np.arange(len(H))
     floor = 1e-30 * np.einsum("ij,ij->i", y, y)  # rounding error of a squared error
     error, gradient = _errors(stack, h, y)
-    lowest, last = error.copy(), np.repeat(error[:, None], _MEMORY, axis=1)
+    lowest, last = error.copy(), np.repeat(error[:, None], memory, axis=1)
     size = np.linalg.norm(h, axis=1)
     step_size = 0.1 * safe_divide(np.where(size > 0, size, 1), np.linalg.norm(gradient, axis=1))
     for i in range(max_iter):
@@ -166,7 +166,7 @@ def _spectral_projected_gradient(stack: Stack, H: np.ndarray, y: np.ndarray, max
         if not len(active):
             break
         new, error, new_gradient = _line_search(stack, h, y, last.max(1), direction, slope)
-        last[:, i % _MEMORY] = error
+        last[:, i % memory] = error
         dh, dg = new - h, new_gradient - gradient
         curvature = np.einsum("ij,ij->i", dh, dg)
         # dh = 0 where the line search found no decrease: the step size is then 0, and the row done.

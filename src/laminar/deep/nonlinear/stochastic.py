@@ -16,16 +16,16 @@ from .coding import code
 from .gradients import ScaleFreePenalty, as_data, backward, loss_and_gradients, penalty_gradients
 from .stack import Stack, run
 
-# beta_1, beta_2 and epsilon of Adam, without unit: Kingma and Ba, 2015, arXiv:1412.6980.
-_BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
-
 
 @dataclass
 class Moments:
-    """Exponential means of a gradient and of its square."""
+    """Exponential means of a gradient and of its square, as in Adam (Kingma and Ba, 2015, arXiv:1412.6980)."""
 
     mean: np.ndarray
     square: np.ndarray
+    beta1: float = 0.9  # the paper's, as the next two
+    beta2: float = 0.999
+    epsilon: float = 1e-8
 
     @classmethod
     def zeros(cls, F: np.ndarray) -> Moments:
@@ -36,11 +36,11 @@ class Moments:
         self, gradient: np.ndarray, count: int, rate: float, rows: slice | np.ndarray | EllipsisType = ...
     ) -> np.ndarray:
         """Update the moments of some rows by their ``count``-th gradient, and return the step to subtract."""
-        mean = _BETA1 * self.mean[rows] + (1 - _BETA1) * gradient
-        square = _BETA2 * self.square[rows] + (1 - _BETA2) * gradient * gradient
+        mean = self.beta1 * self.mean[rows] + (1 - self.beta1) * gradient
+        square = self.beta2 * self.square[rows] + (1 - self.beta2) * gradient * gradient
         self.mean[rows], self.square[rows] = mean, square
-        size = np.sqrt(square / (1 - _BETA2**count)) + _EPSILON
-        return rate / (1 - _BETA1**count) * mean / size
+        size = np.sqrt(square / (1 - self.beta2**count)) + self.epsilon
+        return rate / (1 - self.beta1**count) * mean / size
 
 
 def adam(
