@@ -284,7 +284,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         """Return codes, exact where the rule requires it, and components of unit length (unit sum for the KL loss)."""
         H, Z = solution.factors["H"], solution.factors["Z"]
         norms = self._norms(Z)
-        Z, H = safe_divide(Z, norms), H * norms
+        Z, H = safe_divide(Z, norms), np.multiply(H, norms, out=H)
         # Exact codes of a squared error cost little; those of a divergence are iterated, after convergence only. Codes
         # under a penalty are not the best fit.
         worthwhile = self.loss == "frobenius" or solution.converged

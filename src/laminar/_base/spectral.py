@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
 
 from .._engine.linalg.eigen import leading_eigenvectors
 from .._engine.linalg.small import safe_divide, unit_rows
@@ -127,7 +128,9 @@ def kmeans(E: np.ndarray, n_clusters: int, random_state: Seed, n_init: int = 20)
     >>> bool(labels[0] == labels[1] != labels[2])
     True
     """
-    return KMeans(int(n_clusters), n_init=n_init, random_state=random_state).fit(E)
+    # On one thread: the sums of several are added in an order of their own, and rounding may move a sample.
+    with threadpool_limits(1, user_api="openmp"):
+        return KMeans(int(n_clusters), n_init=n_init, random_state=random_state).fit(E)
 
 
 def spectral_labels(W: Affinity, n_clusters: int, random_state: Seed = None, *, n_init: int = 20) -> np.ndarray:

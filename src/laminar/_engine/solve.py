@@ -147,7 +147,9 @@ def _extrapolate(state: State, name: str, new: np.ndarray, constraint: Constrain
         return new
     length = column_dots(old, old)
     t = safe_divide(column_dots(new, old), length)
-    beta, out = new.dtype.type(state.extrapolation.beta), np.empty_like(new)
+    # The old result is overwritten, unless it is one of the accepted factors: no further copy of a tall factor.
+    out = np.empty_like(new) if old is state.accepted[name] else old
+    beta = new.dtype.type(state.extrapolation.beta)
 
     def work(b: slice) -> None:
         move = np.multiply(old[b], -t, out=out[b])

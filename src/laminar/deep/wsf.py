@@ -284,8 +284,8 @@ class DeepWSF(Deep):
                 # Without an activation the layers are linear and their codes exact.
                 first, *hidden = fit.stack.weights
                 factors = layer_factors(fit.stack.forward(fit.H), [first / data.dtype.type(data.scale), *hidden])
-                history = [value / data.unit(2) for value in fit.history]
-                self._keep(data, Solution(factors, history, fit.n_iter, fit.converged))
+                self._keep(data, Solution(factors, [], fit.n_iter, fit.converged))
+                self.objective_history_ = np.array(fit.history)  # in the units of X
             else:
                 self._keep_fit(X, fit)
         elif self.mode == "paper":
