@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from scipy.optimize import linprog
 from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
 
 from .constraints import Constraint, Free
 from .data.matrix import Matrix
@@ -36,7 +37,8 @@ def kmeans(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
     """Return memberships of k-means plus 0.2, and components by least squares (Ding, Li and Jordan)."""
     n = data.shape[0]
     U, s, _ = truncated_svd(data, 2 * k, rng)
-    labels = KMeans(min(k, n), n_init=1, random_state=rng).fit(U * s).labels_
+    with threadpool_limits(1, user_api="openmp"):  # sums of several threads have no fixed order
+        labels = KMeans(min(k, n), n_init=1, random_state=rng).fit(U * s).labels_
     H = np.full((n, k), 0.2)
     H[np.arange(n), labels] += 1
     return H, best_components(data, H)
