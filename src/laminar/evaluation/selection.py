@@ -104,8 +104,8 @@ def select_layers(
     The squared error of a stack without activation depends on its narrowest layer alone, so that held-out entries
     determine the size of a top layer and never the depth: (100, 20) and (20,) predict the same. Each layer therefore
     has a score of its own, that of predicting from its codes: it shows whether a hidden layer holds more than the top
-    does, or noise. Data without noise, such as rendered images, are predicted ever better by ever larger layers: ``plot()``
-    shows where the gain ends.
+    does, or noise. Data without noise, such as rendered images, are predicted ever better by ever larger layers:
+    ``plot()`` shows where the gain ends.
 
     Predicting hidden entries needs no missing values: the fit sees neither the held-out samples nor the held-out
     features. Regression of the held-out features on the codes of the fitted samples gives their components; the
