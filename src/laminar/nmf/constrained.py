@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Self
 
 import numpy as np
@@ -289,4 +289,5 @@ class SharedRows:
 class JoinedFactorization(Factorization):
     """The factorisation of the joined rows."""
 
-    shared: SharedRows | None = None
+    _: KW_ONLY
+    shared: SharedRows
