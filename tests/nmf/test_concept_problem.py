@@ -12,7 +12,7 @@ from laminar._engine.monitor import Monitor
 from laminar._engine.solve import solve
 from laminar._engine.updates import hals, multiplicative
 from laminar._utils import threads
-from laminar.nmf.concept_problem import TILE, ConceptProblem, SplitConceptProblem, tiled_descent
+from laminar.nmf.concept_problem import ConceptProblem, SplitConceptProblem, tiled_descent
 from laminar.testing import check_term, check_update
 
 N, P, K = 70, 9, 3
@@ -88,7 +88,7 @@ def test_tiles_hold_inner_products():
     X[:2] = np.zeros(P), 1e-17 * MIXED[1]
     data = wrap(X)
     tiles = ConceptProblem(SIGNS, [], data, K).tiles
-    assert [b.start for b, _ in tiles] == list(range(0, N, TILE))
+    assert [b.start for b, _ in tiles] == list(range(0, N, ConceptProblem.tile_rows))
     assert tiles[-1][0].stop == N
     inner = (X / data.scale) @ (X / data.scale).T
     inner[:2], inner[:, :2] = 0, 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +28,8 @@ from .._utils.typing import Data
 from .clusters import Clusters
 from .coding import Coder, Layer, in_units_of
 from .rules import Published, Rule
+
+Value = TypeVar("Value", float, np.ndarray)
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Factorization(Problem):
     offset: float = 0.0
     unit: float = 1.0
 
-    def in_units(self, value: float | np.ndarray) -> float | np.ndarray:
+    def in_units(self, value: Value) -> Value:
         """Return an objective in unit scale in the units of X."""
         return value * self.unit + self.offset
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -20,11 +20,24 @@ class Evaluation(NamedTuple):
     rounding_error: float
 
 
+class Evaluable(Protocol):
+    """An objective as the loop needs it, of one factor."""
+
+    def evaluate(self, F: np.ndarray) -> Evaluation:
+        """Return the value at F."""
+
+    def residual(self, F: np.ndarray, constraint: Constraint) -> float:
+        """Return the KKT residual at F."""
+
+    def cached(self) -> Evaluable:
+        """Return the same objective with what does not depend on F kept once computed."""
+
+
 class Objective:
     """The sum of the terms of one factor: a `Fit`, then penalties.
 
-    The loop needs `evaluate`, `residual` and `cached`; where the rows of a factor are coupled by a matrix, as in
-    concept factorisation, an objective has these three, what its own update needs, and no majoriser.
+    The loop needs an `Evaluable`; where the rows of a factor are coupled by a matrix, as in concept factorisation, an
+    objective has these three methods, what its own update needs, and no majoriser.
     """
 
     def __init__(self, terms: Sequence[Term]):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from .constraints import Constraint
 from .data.matrix import Matrix, Rows
 from .linalg.blocked import column_dots
-from .objective import Objective
+from .objective import Evaluable, Objective
 from .terms import KL, Constant, GraphPenalty, MaskedL1, Ridge, SquaredFit, SymmetricOperator, Term
 from .terms.penalties import masked_sums
 
@@ -20,6 +21,17 @@ Addend = Callable[[str, Factors], Term | None]
 """``(name, factors) -> term``: one addend of the objective as a function of that factor; None if it does not occur."""
 
 FITS: dict[str, type[SquaredFit] | type[KL]] = {"frobenius": SquaredFit, "kl": KL}
+
+
+class Solvable(Protocol):
+    """A problem as the loop needs it."""
+
+    @property
+    def constraints(self) -> Mapping[str, Constraint]:
+        """The constraint of each factor, in the order of the updates."""
+
+    def objective(self, name: str, factors: Factors) -> Evaluable:
+        """Return the objective as a function of one factor."""
 
 
 @dataclass(frozen=True)

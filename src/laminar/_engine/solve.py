@@ -13,7 +13,7 @@ from .linalg.blocked import column_dots
 from .linalg.small import safe_divide
 from .monitor import Monitor, Solution
 from .objective import Evaluation
-from .problem import Factors, Problem
+from .problem import Factors, Solvable
 from .updates import Update
 
 
@@ -56,7 +56,7 @@ class State:
 
 
 def solve(
-    problem: Problem,
+    problem: Solvable,
     factors: Factors,
     updates: Mapping[str, Update],
     *,
@@ -68,8 +68,8 @@ def solve(
 
     Parameters
     ----------
-    problem : Problem
-        What to minimise: ``constraints`` and ``objective(name, factors)``.
+    problem : Solvable
+        What to minimise, as a `Problem`: ``constraints`` and ``objective(name, factors)``.
     factors : mapping from names to ndarray
         Where to start.
     updates : mapping from names to Update
@@ -95,7 +95,7 @@ def solve(
     return Solution.reached(state.accepted, state.monitor)
 
 
-def sweep(problem: Problem, updates: Mapping[str, Update], state: State) -> None:
+def sweep(problem: Solvable, updates: Mapping[str, Update], state: State) -> None:
     """Update every factor once, evaluate, and accept the result or restart."""
     monitor = state.monitor
     monitor.n_iter += 1

@@ -14,7 +14,6 @@ from .._engine.data.matrix import Matrix
 from .._engine.data.svd import truncated_svd
 from .._engine.data.wrap import wrap
 from .._engine.linalg.small import unit_rows
-from .._utils.typing import Data
 from .._utils.validation import check_choice, check_positive
 from ..graphs import KNN
 from ..graphs.smoothing import smooth
@@ -138,7 +137,7 @@ class FilterBank:
     def __init__(self, bands: Sequence[Band] = BANDS, n_scores: int = 200):
         self.bands, self.n_scores = tuple(bands), n_scores
 
-    def fit(self, X: Data, random_state: np.random.RandomState) -> list[np.ndarray]:
+    def fit(self, X: np.ndarray | sp.csr_array, random_state: np.random.RandomState) -> list[np.ndarray]:
         """Compute the bands of the rows of X, in unit scale (``scale``)."""
         self.mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
         data = centred(X, self.mean)
@@ -175,7 +174,7 @@ class FilterBank:
         keys = {(source.rank, source.n_neighbors) for source in self._smooth}
         self._graphs = {key: graph for key, graph in self._graphs.items() if key in keys}
 
-    def extend(self, X: Data, which: Iterable[int]) -> dict[int, np.ndarray]:
+    def extend(self, X: np.ndarray | sp.csr_array, which: Iterable[int]) -> dict[int, np.ndarray]:
         """Compute bands of new samples, by position.
 
         A new sample is added to the graph, the smooth scores of the training samples fixed:
@@ -198,9 +197,12 @@ class FilterBank:
 class CentredSparse:
     """Sparse data minus their mean, for products; the dense matrix is not formed."""
 
+    has_gram = False
+
     def __init__(self, data: Matrix, mean: np.ndarray, transposed: bool = False):
         self.data, self.mean, self.transposed = data, mean, transposed
-        self.shape, self.dtype, self.scale = data.shape[:: -1 if transposed else 1], data.dtype, data.scale
+        n, p = data.shape
+        self.shape, self.dtype, self.scale = (p, n) if transposed else (n, p), data.dtype, data.scale
 
     @property
     def T(self) -> CentredSparse:
@@ -213,8 +215,12 @@ class CentredSparse:
             return self.data.T.product(R) - np.outer(self.mean, R.sum(0)).astype(self.dtype)
         return self.data.product(R) - (self.mean @ R).astype(self.dtype)
 
+    def gram(self) -> np.ndarray:
+        """Raise an error: the Gram matrix is dense."""
+        raise NotImplementedError("CentredSparse has no gram.")
 
-def centred(X: Data, mean: np.ndarray) -> Matrix | CentredSparse:
+
+def centred(X: np.ndarray | sp.csr_array, mean: np.ndarray) -> Matrix | CentredSparse:
     """Wrap X minus its mean, for products.
 
     Examples

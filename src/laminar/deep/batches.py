@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -158,8 +158,9 @@ class Batches(Deep):
 
     def _learn_stack(self, X) -> None:
         same = self._stack is not None and self._stack.activation == self.activation
-        if self._stream is None or not same:
-            self._stream = self._stack if same else self._pretrained_stack(X, self.activation)[0]
+        state: Any = self._stream
+        if state is None or not same:
+            state = self._stack if same else self._pretrained_stack(X, self.activation)[0]
             self.objective_history_ = np.empty(0)
-        self._stream = stream_step(X, self._stream)
+        self._stream = stream_step(X, state)
         self._keep_stack(X, self._stream.stack, code(X, self._stream.stack))

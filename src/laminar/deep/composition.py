@@ -43,7 +43,8 @@ def pretrain(data: Matrix, sizes: Sequence[int], fit: FitLayer) -> tuple[list[np
     Codes are known up to a change of basis only. Factorised directly, a layer would keep an arbitrary part of the one
     below; multiplied by the root of the Gram matrix of their basis (`isometry`) they keep the part that matters for X.
     """
-    codes, weights = [], []
+    codes: list[np.ndarray] = []
+    weights: list[np.ndarray] = []
     for k in sizes:
         if not codes:
             H = fit(data, k)
@@ -115,7 +116,8 @@ def least_change(weights: Sequence[np.ndarray], gram: np.ndarray, product: np.nd
 
 def unit_basis(weights: Sequence[np.ndarray]) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Return the weights of the same product with bases of unit length, and the lengths the bases had."""
-    units, sizes = [], []
+    units: list[np.ndarray] = []
+    sizes: list[np.ndarray] = []
     for Z, basis in zip(weights, compose(weights), strict=True):
         size = np.linalg.norm(basis.astype(np.float64), axis=1)
         inverse = safe_divide(np.ones_like(size), size)

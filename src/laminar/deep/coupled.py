@@ -18,8 +18,9 @@ from .._engine.linalg.blocked import cross, gram
 from .._engine.problem import Addend, Factors, Problem
 from .._engine.terms import GraphPenalty, Ridge, SquaredFit, SymmetricOperator, Term, Tie
 from .._utils import threads
+from ..graphs.operators import GraphOperator
 
-Graphs = Sequence[tuple[float, SymmetricOperator] | None]
+Graphs = Sequence[tuple[float, GraphOperator] | None]
 """A weight and a graph for each layer, from the input up, or None."""
 
 

@@ -114,12 +114,12 @@ class Layered(CallbackSupportMixin, Coder):
         bases = [stack.components(F, layer) for layer, F in enumerate(codes)]
         self._stack = stack
         self._keep_layers(codes, stack.weights, bases)
-        self.reconstruction_err_ = float(np.sqrt(self._squared_error(X, H)))
+        self.reconstruction_err_ = float(np.sqrt(self._squared_error(X, stack, H)))
 
-    def _squared_error(self, X, H: np.ndarray) -> float:
+    def _squared_error(self, X, stack: Stack, H: np.ndarray) -> float:
         """Return the squared error of the stack with an activation, in blocks of rows."""
-        blocks = threads.blocks(len(H), 256)
-        parts = threads.each(lambda b: ((dense(X[b]) - self._stack.reconstruct(H[b])).astype(float) ** 2).sum(), blocks)
+        blocks, reconstruct = threads.blocks(len(H), 256), stack.reconstruct
+        parts = threads.each(lambda b: ((dense(X[b]) - reconstruct(H[b])).astype(float) ** 2).sum(), blocks)
         return float(sum(parts))
 
     def _keep_layers(self, codes: Sequence[np.ndarray], weights, bases) -> None:
@@ -178,4 +178,4 @@ class Layered(CallbackSupportMixin, Coder):
             return super().score(X, y)
         X = self._validate(X, reset=False)
         total = float(X.multiply(X).sum() if hasattr(X, "toarray") else np.einsum("ij,ij->", X, X, dtype=np.float64))
-        return 1 - self._squared_error(X, self._code(X, -1, "nonnegative")) / total if total else 1.0
+        return 1 - self._squared_error(X, self._stack, self._code(X, -1, "nonnegative")) / total if total else 1.0

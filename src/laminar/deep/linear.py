@@ -118,7 +118,7 @@ class Deep(Layered):
         monitor, H = self._monitor(data, hook), codes[-1]
         if is_narrow(weights):
             shapes = [Z.shape for Z in weights]
-            updates = {"H": self._update(), "W": alternating_least_squares}
+            updates: dict[str, Update] = {"H": self._update(), "W": alternating_least_squares}
             # Extrapolated weights would be those of another product.
             solution = solve(NarrowProblem(data, shapes), {"H": H, "W": pack(weights)}, updates, monitor=monitor)
             new = unpack(solution.factors["W"], shapes)
@@ -170,8 +170,8 @@ class Deep(Layered):
         codes, weights = published.greedy(X, self._sizes, [scaled[0], *graphs[1:]], rng, max_iter=self.max_iter)
         codes, weights = published.algorithm(X, codes, weights, scaled, monitor)
         codes, weights, _ = canonical(codes, weights)  # in double: factors of tiny X may leave the range of float32
-        cast = [[F.astype(data.dtype) for F in factors] for factors in (codes, weights)]
-        return self._reached(*cast, Solution.reached({}, monitor))
+        codes, weights = ([F.astype(data.dtype) for F in factors] for factors in (codes, weights))
+        return self._reached(codes, weights, Solution.reached({}, monitor))
 
     def _published_weight(self, weight: float, data: Matrix) -> float:
         """Return the weight of a penalty on codes whose components have the scale of X, in unit scale."""

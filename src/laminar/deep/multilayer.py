@@ -39,7 +39,7 @@ def smoothed_fit(data: Matrix, loss: str, theta: float) -> Addend:
     """Return ``1/2 ||X - H S Z||^2``, or the divergence: the fit with components S Z for H, with codes H S for Z."""
     plain = fit(data, loss)
 
-    def term(name: str, F: Factors) -> Term:
+    def term(name: str, F: Factors) -> Term | None:
         return plain(name, {other: factor if other == name else smoothed(factor, theta) for other, factor in F.items()})
 
     return term
@@ -243,7 +243,7 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
 
     def _fit_layers(self, X, starts: list, hook: Hook) -> list[tuple[np.ndarray, np.ndarray, Solution]]:
         """Return codes, weights and the solution of one layer after the other."""
-        layers, done = [], 0
+        layers, done, stopped = [], 0, False
 
         def callback(iteration: int, objective: float, _: float) -> bool:
             # Once stopped, the layers that are left are swept once each.
@@ -251,7 +251,6 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
             stopped = stopped or hook(done + iteration, problem.in_units(objective))
             return stopped
 
-        stopped = False
         for k, init in zip(self._sizes, starts, strict=True):
             problem = self._layer_problem(wrap(X), k)
             solution = solve(

@@ -37,7 +37,10 @@ class NarrowProblem:
     data: Matrix
     shapes: Sequence[tuple[int, int]]
 
-    constraints = {"H": NonNegative(), "W": Free()}
+    @property
+    def constraints(self) -> dict[str, Constraint]:
+        """H is non-negative, W free."""
+        return {"H": NonNegative(), "W": Free()}
 
     def objective(self, name: str, factors: Factors) -> Objective | WeightsObjective:
         """Return the objective as a function of one factor."""

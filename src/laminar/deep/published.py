@@ -36,8 +36,9 @@ def algorithm(
     """
     H, Z = [h.copy() for h in codes], [z.copy() for z in weights]
     for _ in range(monitor.max_iter):
-        basis = None
-        for i in range(len(Z)):
+        basis = refit(X, H[-1], Z, 0, None)
+        H[0] = step(X, H[0], basis, graphs[0])
+        for i in range(1, len(Z)):
             basis = refit(X, H[-1], Z, i, basis)
             H[i] = step(X, H[i], basis, graphs[i])
         monitor.step(objective(X, H[-1], basis, graphs[-1]))
@@ -101,7 +102,8 @@ def greedy(
     X: np.ndarray, sizes: Sequence[int], graphs: Graphs, rng: np.random.RandomState, *, max_iter: int
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Pre-train from random codes: each layer factorises the codes of the one below."""
-    codes, weights = [], []
+    codes: list[np.ndarray] = []
+    weights: list[np.ndarray] = []
     for k, graph in zip(sizes, graphs, strict=True):
         below = codes[-1] if codes else X
         H, Z = layer(below, rng.uniform(size=(len(X), k)), graph, max_iter=max_iter)

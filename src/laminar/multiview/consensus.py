@@ -95,10 +95,12 @@ class SharedCodes:
         majoriser = objective.majoriser(Z)
         values = []
         for G, s, part, root in zip(
-            majoriser.G.astype(np.float64), views.slices, views.parts, views.roots, strict=True
+            majoriser.gram.astype(np.float64), views.slices, views.parts, views.roots, strict=True
         ):
             z = Z[s].astype(np.float64)
-            value = np.vdot(z @ G, z) / 2 - np.vdot(majoriser.B(s).astype(np.float64), z) + root**2 * part.sqnorm / 2
+            value = (
+                np.vdot(z @ G, z) / 2 - np.vdot(majoriser.linear(s).astype(np.float64), z) + root**2 * part.sqnorm / 2
+            )
             values.append(max(float(value), 0.0))
         return np.array(values)
 

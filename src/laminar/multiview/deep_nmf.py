@@ -409,7 +409,9 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
         H, Z, powers = (solution.factors[name] for name in ("H", "Z", "powers"))
         self.weights_, self.views_ = solution.factors["weights"], {}
         for name, power, part, layers in zip(self.view_names_, powers, shared.views.parts, view_layers, strict=True):
-            mean, size = (part.mean, part.size) if self.normalize else (np.zeros(part.shape[1], part.dtype), 1.0)
+            mean, size = np.zeros(part.shape[1], part.dtype), 1.0
+            if isinstance(part, Normalized):
+                mean, size = part.mean, part.size
             self.views_[name] = View(float(power), in_units(layers, size), mean, size)
         views = self.views_.values()
         self.components_ = np.hstack([view.layers[-1].components for view in views])
@@ -458,7 +460,7 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
         weights = np.array([view.weight for view in self.views_.values()])
         return shared, weights, self._weighted().astype(shared.views.dtype)
 
-    def inverse_transform(self, H: ArrayLike) -> np.ndarray:
+    def inverse_transform(self, H: ArrayLike) -> np.ndarray:  # type: ignore[override]  # one set of codes
         """Reconstruct the views of samples from codes.
 
         Parameters

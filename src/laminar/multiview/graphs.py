@@ -12,7 +12,7 @@ from .._engine.data.matrix import Matrix, dense
 from .._engine.linalg.small import unit_rows
 from .._utils.labels import read_labels
 from ..graphs import KNN, Graph, Labels, Rank
-from ..graphs.operators import SparseOperator, SumOperator
+from ..graphs.operators import GraphOperator, SparseOperator, SumOperator
 
 
 def named_graph(graph: str | Graph, n_clusters: int | None, observed: np.ndarray) -> Graph:
@@ -84,7 +84,7 @@ def codes_graph(
     >>> codes_graph([one], has, Rank(1), np.ones(1), beta=0.0, y=[0, 0, -1], alpha=2.0).degree
     array([1., 1., 0.])
     """
-    terms = []
+    terms: list[tuple[float, GraphOperator]] = []
     if beta > 0:
         graphs = view_graphs(views, observed, graph)
         terms += [(beta * float(weight), one) for weight, one in zip(weights, graphs, strict=True)]

@@ -15,7 +15,7 @@ from .._engine.constraints import Constraint, Free
 from .._engine.data.derived import Stacked
 from .._engine.data.matrix import collect
 from .._engine.problem import Addend, Factors, Problem
-from .._engine.terms import Groups, Majoriser, SplitRows, SquaredFit, Term
+from .._engine.terms import Majoriser, SplitRows, SquaredFit, Term
 from .._utils import threads
 
 
@@ -78,7 +78,7 @@ class MissingFit:
         return SquaredFit(data.T.product(H).__getitem__, G, groups, data.sqnorm, data.T.entries_per_row)
 
 
-def _blocks(view: slice) -> Groups:
+def _blocks(view: slice) -> list[slice]:
     return [slice(view.start + b.start, view.start + b.stop) for b in threads.blocks(view.stop - view.start, 256)]
 
 
@@ -103,7 +103,7 @@ class _Gathered:
 
     def majoriser(self, F: np.ndarray) -> Majoriser:
         found = self.term.majoriser(F)
-        B = collect(found.B, threads.blocks(len(F), 1024), F.shape, F.dtype)
+        B = collect(found.linear, threads.blocks(len(F), 1024), F.shape, F.dtype)
         return Majoriser(B.__getitem__, found.G, found.row_curvature, found.column_weights)
 
     def split_gradient(self, F: np.ndarray) -> SplitRows:

@@ -9,6 +9,7 @@ where Q is the identity.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from .._engine.objective import Objective
 from .._engine.problem import Addend, Factors, Problem, fit, loss_value
 from .._engine.solve import solve
 from .._engine.starts import best_components
-from .._engine.terms import Majoriser, SplitRows, Term, Tie
+from .._engine.terms import Majoriser, SplitRows, SquaredFit, Term, Tie
 from .._engine.updates import Update, hals, multiplicative
 
 
@@ -147,7 +148,7 @@ def component_descent(Z: np.ndarray, objective: Objective, constraint: Constrain
     Given its sum q a component is ``max(0, b - lam q)``, with b its least-squares solution plus ``lam c / G_aa``; q is
     the root of a convex function, which Newton's method finds in a few steps.
     """
-    squared, penalty = objective.terms
+    squared, penalty = cast(SquaredFit, objective.fit), cast(SumPenalty, objective.terms[1])
     B, G = squared.B(slice(0, len(Z))).T, squared.G
     lam, c = Z.dtype.type(penalty.lam), Z.dtype.type(penalty.lam) * penalty.c
     new = np.ascontiguousarray(Z.T)

@@ -36,10 +36,10 @@ def run(
     H, layers = (H * views.scale).astype(views.dtype), []
     for hidden, Z in zip(codes, weights, strict=True):
         all_codes = [*((h * views.scale).astype(views.dtype) for h in hidden[:-1]), H]
-        Z = [z.astype(views.dtype) for z in Z]
-        layers.append([Layer(*parts) for parts in zip(Z, compose(Z), all_codes, strict=True)])
-    Z = np.vstack([of_view[-1].components.T for of_view in layers])
-    return Solution.reached({"H": H, "Z": Z, "weights": shares, "powers": shares**gamma}, monitor), layers
+        own = [z.astype(views.dtype) for z in Z]
+        layers.append([Layer(*parts) for parts in zip(own, compose(own), all_codes, strict=True)])
+    components = np.vstack([of_view[-1].components.T for of_view in layers])
+    return Solution.reached({"H": H, "Z": components, "weights": shares, "powers": shares**gamma}, monitor), layers
 
 
 def pretrain(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
+from typing import cast
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -15,6 +16,7 @@ from .._engine.data.matrix import Rows
 from .._engine.data.wrap import wrap
 from .._engine.linalg.blocked import cross
 from .._engine.problem import Factors, sparse_codes
+from .._engine.terms import MaskedL1
 from .._utils.labels import Attribute, read_attribute
 from .._utils.typing import Data
 
@@ -243,7 +245,7 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         if not problem.penalised or not isinstance(self.init, str):
             return factors
         # The components of a named start are assigned to the classes at the least penalty, whatever the classes' names.
-        cost = _class_costs(problem.addends[1]("H", factors).mask, factors)
+        cost = _class_costs(cast(MaskedL1, problem.addends[1]("H", factors)).mask, factors)
         _, order = linear_sum_assignment(cost)
         # The components of one class cost the same: they keep their order, which rounding would decide otherwise.
         place = np.where(self.component_classes_ < 0, len(order), self.component_classes_)

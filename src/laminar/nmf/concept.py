@@ -197,6 +197,8 @@ class ConceptFactorization(Factorizer):
 
     # ---- the problem ---------------------------------------------------------------------------------------------
 
+    _embedding: Embedding  # of a fitted model with a kernel
+
     def _validate(self, X, *, reset: bool):
         """Return X, or with a kernel the coordinates that take its place."""
         X = super()._validate(X, reset=reset)
@@ -230,7 +232,7 @@ class ConceptFactorization(Factorizer):
         return {name: np.array(F, dtype=data.dtype, order="C") for name, F in (("H", H), ("A", A))}
 
     def _updates(self, problem: Factorization) -> dict[str, Update]:
-        if self.rule == "fast":
+        if self.rule == "fast" or not isinstance(problem, ConceptProblem):
             return {"H": hals, "A": tiled_descent}
         eta = self.eta or problem.published_eta
         return dict.fromkeys(problem.constraints, partial(multiplicative, eta=eta))

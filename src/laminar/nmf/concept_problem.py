@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -29,10 +30,14 @@ Tiles = list[tuple[slice, np.ndarray]]
 class ConceptProblem(Factorization):
     """``1/2 ||X - H A^T X||^2`` over H and A."""
 
-    published_eta = 1.0
+    @property
+    def published_eta(self) -> float:
+        """Exponent of the multiplicative update in the paper."""
+        return 1.0
+
     tile_rows = 32  # larger tiles cost more inner products, smaller ones more calls
 
-    def objective(self, name: str, factors: Factors) -> Objective | MixtureObjective:
+    def objective(self, name: str, factors: Factors) -> Any:  # by A the rows are coupled: no `Objective`
         """Return the objective as a function of one factor."""
         data = self.data
         if name == "H":
@@ -101,7 +106,7 @@ class MixtureObjective:
     def split_gradient(self, A: np.ndarray) -> SplitRows:
         """The gradient as a difference of two parts, non-negative if X is."""
         Z = self.data.T.product(A)
-        plus, minus = (self.data.times(part) for part in self.fit.split_gradient(Z)(slice(0, len(Z))))
+        plus, minus = (self.data.times(np.asarray(part)) for part in self.fit.split_gradient(Z)(slice(0, len(Z))))
         return lambda b: (plus(b), minus(b))
 
     def residual(self, A: np.ndarray, constraint: Constraint) -> float:
@@ -149,7 +154,7 @@ class SplitConceptProblem(ConceptProblem):
         """1/2 where K has negative entries."""
         return 0.5 if self.split[1].any() else 1.0
 
-    def objective(self, name: str, factors: Factors) -> SplitObjective:
+    def objective(self, name: str, factors: Factors) -> Any:
         """Return the objective as a function of one factor."""
         (plus, minus), objective = self.split, super().objective(name, factors)
         if name == "H":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Self
 
 import numpy as np
@@ -275,7 +275,8 @@ class SharedRows:
 class JoinedFactorization(Factorization):
     """The factorisation of the joined rows."""
 
-    shared: SharedRows | None = None
+    _: KW_ONLY
+    shared: SharedRows
 
     @property
     def samples(self) -> Matrix:

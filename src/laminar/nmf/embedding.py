@@ -6,11 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from .._engine.data.matrix import dense
-from .._utils.typing import Data
 
 
 class Embedding:
@@ -39,7 +38,7 @@ class Embedding:
     def __init__(self, kernel: str | Callable, parameters: dict):
         self.kernel, self.parameters = kernel, parameters
 
-    def fit(self, X: Data) -> np.ndarray:
+    def fit(self, X: np.ndarray | csr_array) -> np.ndarray:
         """Choose samples that span the others, and return the coordinates of all."""
         self.check_size(X.shape[0], f"kernel={self.kernel!r}")
         K = self._products(X)
@@ -56,7 +55,7 @@ class Embedding:
         self.samples = None if self._given else X[self.chosen]
         return E.astype(X.dtype)
 
-    def transform(self, X: Data) -> np.ndarray:
+    def transform(self, X: np.ndarray | csr_array) -> np.ndarray:
         """Return the coordinates of any sample's nearest point in the span."""
         K = self._dense(X)[:, self.chosen] if self._given else self._products(X, self.samples)
         return np.ascontiguousarray(solve_triangular(self.root, K.T, lower=True).T, dtype=X.dtype)

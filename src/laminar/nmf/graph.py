@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral, Real
+from typing import cast
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
@@ -17,7 +18,7 @@ from .._engine.data.matrix import collect
 from .._engine.data.wrap import wrap
 from .._engine.objective import Objective
 from .._engine.problem import Factors
-from .._engine.terms import Constant, Majoriser, SplitRows, Term
+from .._engine.terms import KL, Constant, Majoriser, SplitRows, Term
 from .._engine.updates import Update, hals_or_exact
 from .._utils import threads
 from .._utils.labels import read_alphas, read_labels
@@ -231,7 +232,7 @@ class GNMF(NonNegativeData, Penalized):
             return None
         if isinstance(self.graph, str) and self.graph == "knn":
             return (KNN if y is None else LabelledKNN)(self.n_neighbors).build(X, y, groups)
-        return as_graph(self.graph).build(X, y, groups)
+        return cast(Graph, as_graph(self.graph)).build(X, y, groups)
 
     def _updates(self, problem: Factorization) -> dict[str, Update]:
         updates = super()._updates(problem)
@@ -268,7 +269,7 @@ class EntropicPenalty:
 
         def B(b: slice) -> np.ndarray:
             plus, minus = split(b)
-            return minus - plus
+            return np.asarray(minus - plus)
 
         return Majoriser(B)
 
@@ -285,7 +286,7 @@ def diffusion(H: np.ndarray, objective: Objective, constraint: Constraint) -> np
     Column a solves ``(s_a I + weight L) h = h_a * ratio_a`` by conjugate gradients, the solution is non-negative; no
     n x n matrix is formed.
     """
-    fit, penalty = objective.terms
+    fit, penalty = cast(KL, objective.fit), cast(EntropicPenalty, objective.terms[1])
     operator, weight, sums = penalty.operator, penalty.weight, fit.sums.astype(np.float64)
     split = fit.split_gradient(H)
     (blocks,) = fit.groups
@@ -495,7 +496,7 @@ class WSF(Penalized):
         """Return the graph of each attribute, or the given one, with its weight."""
         if not (isinstance(self.graph, str) and self.graph == "labels"):
             (alpha,) = read_alphas(self.alpha, 1)
-            return [(alpha, as_graph(self.graph).build(X, y, groups))]
+            return [(alpha, cast(Graph, as_graph(self.graph)).build(X, y, groups))]
         if y is None:
             return []
         attributes = read_labels(y, X.shape[0])

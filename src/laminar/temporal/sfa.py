@@ -179,7 +179,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """Return the number of principal components to compute; ``n_pcs="auto"`` considers at most ``max_auto``."""
         if self.n_pcs == "auto":
             return min(*shape, max(max_auto, self.n_components or 1))
-        return min(*shape, self.n_pcs) if isinstance(self.n_pcs, Integral) else min(shape)
+        return min(*shape, int(self.n_pcs)) if isinstance(self.n_pcs, Integral) else min(shape)
 
     def _check_rank(self, rank: int) -> int | None:
         """Return ``n_components``; raise a ValueError if it exceeds the rank."""

@@ -95,9 +95,9 @@ class Normalized(Derived):
             n_observed = int(observed.sum())  # no numpy number: one of these would make double precision of single
             mean = self.base.T.product(unit[:, None].astype(self.dtype))[:, 0] / max(1, n_observed)
             size = self._size(int(nonzero.sum()), n_observed, mean)
-        self.mean, self.size = mean, size
-        self._unit = (size * unit).astype(self.dtype)
-        self._shift = (size * observed).astype(self.dtype)
+        self.mean, self.size = mean, 1.0 if size is None else size
+        self._unit = (self.size * unit).astype(self.dtype)
+        self._shift = (self.size * observed).astype(self.dtype)
 
     def _lengths(self) -> np.ndarray:
         def block(b: slice) -> np.ndarray:

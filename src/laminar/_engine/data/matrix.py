@@ -174,7 +174,7 @@ def dense(X) -> np.ndarray:
     return X.toarray() if sp.issparse(X) else X
 
 
-def collect(rows: Rows, blocks: Sequence[slice], shape: tuple[int, int], dtype) -> np.ndarray:
+def collect(rows: Rows, blocks: Sequence, shape: tuple[int, int], dtype) -> np.ndarray:
     """Write a function of rows into one array."""
     out = np.empty(shape, dtype)
 

@@ -27,8 +27,9 @@ class LaplacianRows(NamedTuple):
 class SymmetricOperator(Protocol):
     """A symmetric matrix L over the rows of a factor, with a diagonal bound; `laminar.graphs.GraphOperator` is one."""
 
-    row_curvature: np.ndarray
-    """r of shape (n,), with ``L <= diag(r)``."""
+    @property
+    def row_curvature(self) -> np.ndarray:
+        """R of shape (n,), with ``L <= diag(r)``."""
 
     def rows(self, F: np.ndarray) -> LaplacianRows:
         """Return ``L F``, split, as functions of a slice of rows."""

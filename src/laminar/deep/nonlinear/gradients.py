@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -70,8 +73,8 @@ def as_data(X: Data | Matrix) -> Matrix:
     """Wrap X, unless it is a `Matrix` already."""
     if isinstance(X, Matrix):
         return X
-    X = X if issparse(X) else np.asarray(X)
-    return wrap(X if X.dtype in (np.float32, np.float64) else X.astype(np.float64))
+    array: Any = X if issparse(X) else np.asarray(X)
+    return wrap(array if array.dtype in (np.float32, np.float64) else array.astype(np.float64))
 
 
 def as_penalties(penalties: Penalties, stack: Stack) -> list[ScaleFreePenalty | None]:
@@ -178,8 +181,9 @@ def backward(
             if i >= first:
                 sums[i - first] += codes[i][b].T @ D
             D = D @ Z.T
-            if of_penalties[i] is not None:
-                D += of_penalties[i](b)
+            penalty = of_penalties[i]
+            if penalty is not None:
+                D += penalty(b)
             if i < len(slopes):
                 D *= slopes[i][b]
         by_codes[b] = D
@@ -199,7 +203,7 @@ def _gram(H: np.ndarray) -> np.ndarray:
 
     def share(blocks: list[slice]) -> np.ndarray:
         rows = (H[b].astype(np.float64, copy=False) for b in blocks)
-        return sum(h.T @ h for h in rows)
+        return reduce(add, (h.T @ h for h in rows))
 
     return sum(threads.each(share, threads.shares(threads.blocks(len(H), ROWS))))
 
@@ -254,7 +258,8 @@ class ReducedObjective:
         size = hidden[0].shape[1] if hidden else H.shape[1]
         stack = Stack([np.empty((size, 0), H.dtype), *hidden], self.activation)
         codes, slopes = run(stack, H)
-        stack.weights[0] = Z = self.first_weights(codes[0])
+        Z = self.first_weights(codes[0])
+        stack.weights = [Z, *stack.weights[1:]]
         penalty, of_penalties = penalty_gradients(self.penalties, codes, self.data)
         sqnorms = [float(np.einsum("ij,ij->", F, F, dtype=np.float64)) for F in (codes[0], Z)]
         ridge, own = H.dtype.type(self.ridge * sqnorms[1]), of_penalties[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -62,7 +63,8 @@ def pretrain(
     """
     rng = check_random_state(random_state)
     inverse = activation_named(activation).inverse
-    weights, codes = [], X
+    weights: list[np.ndarray] = []
+    codes: Any = X
     with threads.own_threads():
         for k in layers:
             data = as_data(inverse(codes) if weights else codes)

@@ -95,7 +95,7 @@ class Stack:
 
 def run_rows(stack: Stack, H: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Compute `run` of a few rows, in the calling thread."""
-    codes, slopes = [H], []
+    codes, slopes = [H], list[np.ndarray]()
     for Z in reversed(stack.weights[1:]):
         A = codes[0] @ Z
         codes.insert(0, stack.g.value(A))

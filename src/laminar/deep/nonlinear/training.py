@@ -191,7 +191,9 @@ def apg(objective: Objective, x: np.ndarray, n_bounded: int, monitor: Monitor) -
     """Minimise by accelerated projected gradient: steps by backtracking, restarts where momentum ascends."""
     value, gradient = objective(x)
     y, at, slope, a = x, value, gradient, 1.0
-    lipschitz = 10 * float(np.linalg.norm(gradient) / max(np.linalg.norm(x), 1e-30))  # a first step of a tenth of x
+    lipschitz = 10 * float(
+        np.linalg.norm(gradient) / max(float(np.linalg.norm(x)), 1e-30)
+    )  # a first step of a tenth of x
     while monitor.running:
         new, new_value, new_gradient, lipschitz = _step(objective, y, at, slope, lipschitz, n_bounded)
         if not new_value < value:
