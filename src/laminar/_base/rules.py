@@ -1,4 +1,4 @@
-"""What depends on ``rule=`` and ``solver=``, as values that a model declares."""
+"""Values a model declares for ``rule=``, and the updates of ``solver=``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SOLVERS: dict[str, dict[str, Update]] = {
 
 @dataclass(frozen=True)
 class Rule:
-    """How a model is fitted.
+    """Start, updates and loop of a fit.
 
     Attributes
     ----------

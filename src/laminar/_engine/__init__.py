@@ -1,1 +1,1 @@
-"""How anything is minimised: data, terms, constraints, updates, the loop. Private."""
+"""Minimisation: data, terms, constraints, updates, the loop. Private."""
