@@ -104,9 +104,8 @@ def test_numpydoc_validation(path):
     assert not errors, f"{path}\n" + "\n".join(errors)
 
 
-@pytest.mark.parametrize("path", list(public_names()))
-def test_no_reference_to_another_docstring(path):
-    assert "As for" not in (resolve(path).__doc__ or "")
+def test_no_reference_to_another_docstring():
+    assert [path for path in public_names() if "As for" in (resolve(path).__doc__ or "")] == []
 
 
 # estimators

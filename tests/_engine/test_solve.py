@@ -76,7 +76,7 @@ def test_objective_never_increases(model, extrapolate, every, dtype):
     assert history[-1] < problem.value(start)
 
 
-@pytest.mark.parametrize("sweeps", [1, 2, 3, 8, 15])
+@pytest.mark.parametrize("sweeps", [1, 3, 15])
 @both_ways
 def test_last_entry_belongs_to_returned_factors(setup, sweeps, extrapolate):
     solution = solve(*setup, monitor=Monitor(sweeps, 0), extrapolate=extrapolate)
@@ -280,8 +280,7 @@ def test_beta_grows_and_shrinks_within_bounds():
 
 
 @both_ways
-@pytest.mark.parametrize("every", [1, 4])
-@pytest.mark.parametrize("at", [1, 6, 13])
+@pytest.mark.parametrize(("every", "at"), [(1, 1), (4, 6)])
 def test_pickled_state_resumes_digit_for_digit(setup, extrapolate, every, at):
     problem, start, rules = setup
     momentum = Extrapolation() if extrapolate else None

@@ -95,7 +95,7 @@ def test_same_seed_gives_same_start(name):
 
 @every_start
 @pytest.mark.parametrize("X", [positive(6, 4), positive(3, 9), np.zeros((6, 4)), np.ones((6, 4)), mixed(6, 4)])
-@pytest.mark.parametrize("k", [1, 6, 11])
+@pytest.mark.parametrize("k", [1, 11])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_more_components_than_rank_are_filled(name, X, k):
     H, Z = start(name, X, k)
