@@ -52,9 +52,7 @@ def tail(X, k):
 
 @parametrize_with_checks(
     [
-        DeepSemiNMF(layers=(4, 3), objective="coupled", max_iter=10, random_state=0),
         DeepSemiNMF(layers=(4, 3), activation="stanh", max_iter=3, random_state=0),
-        DeepWSF(layers=(4, 3), mode="paper", max_iter=10, random_state=0),
     ]
 )
 def test_scikit_learn_checks(estimator, check):

@@ -13,8 +13,8 @@ from laminar._engine.linalg import elementwise, kernels
 from reference import kernels as plain
 
 FLOOR = 1e-12
-all_k = pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 8, 13])
-all_n = pytest.mark.parametrize("n", [1, 63, 64, 65, 200])
+all_k = pytest.mark.parametrize("k", [1, 2, 4, 13])
+all_n = pytest.mark.parametrize("n", [1, 65, 200])
 both_floats = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 both_indices = pytest.mark.parametrize("index", [np.int32, np.int64])
 
