@@ -108,6 +108,7 @@ def cases() -> Iterator[tuple[str, Case]]:
         (lm.DeepWSF((8, 4), attribute_layers="auto", max_iter=12, random_state=0), POSITIVE, (BOTH,), {}),
     )
     yield "AttributeLayers", (lm.AttributeLayers(6, random_state=0), POSITIVE, (BOTH,), {})
+    yield "AttributeLayers sparse", (lm.AttributeLayers(6, random_state=0), SPARSE, (BOTH,), {})
     yield "SFA", (lm.SlowFeatureAnalysis(random_state=0), MIXED, (), {})
     yield "SFA groups", (lm.SlowFeatureAnalysis(3, random_state=0), MIXED, (), {"groups": SEQUENCES})
     for name, views in {"views": VIEWS, "missing": MISSING}.items():
