@@ -152,7 +152,7 @@ def rows_nmf() -> Iterator[Row]:
         yield nmf(X, 40, 200, f"{label}, k=40, 200 it.", 4)
         yield nmf(X.astype(np.float32), 40, 200, f"{label}, k=40, 200 it., float32", 6)
     pie, _, label = sets.faces("pie_pose27")
-    yield nmf(pie, 40, 100, f"{label}, k=40, 100 it.", 20, solver="mu")
+    yield nmf(pie, 40, 100, f"{label}, k=40, 100 it.", None, solver="mu")
     yield nmf(sets.counts(20000, 5000, 0.01), 30, 60, "sparse 20000 x 5000, 1 %, k=30, 60 it.", 2.5, starts=5)
     X = sets.tall(20000, 784, 64)
     yield nmf(X, 64, 50, "20000 x 784, k=64, 50 it.", 2.5, starts=5)
