@@ -364,7 +364,7 @@ NO_SIZE = dict.fromkeys(WIDTH, "layers must be one or more whole numbers above 0
 NO_SIZE[ClassDrivenNMF] = "3 classes"
 STILL = {SlowFeatureAnalysis: "X does not change over its 12 frames.*If .* tiny on purpose, multiply X"}
 PRICED = [WSF, SlowFeatureNMF, DiscriminantNMF, ClassDrivenNMF]
-TOO_SMALL = dict.fromkeys(PRICED, "X is too small for a penalty on codes of any scale")
+TOO_SMALL = dict.fromkeys(PRICED, "X is too small for a penalty on the codes alone")
 REFUSED = {
     ("one sample", "fast"): NO_PAIRS,
     ("one sample", "published"): NO_PAIRS,

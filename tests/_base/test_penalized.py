@@ -51,7 +51,7 @@ def test_objective_grows_with_units(model, X):
 
 
 def test_data_too_small_for_published_penalty_are_refused(X):
-    with pytest.raises(ValueError, match="X is too small for a penalty on codes of any scale"):
+    with pytest.raises(ValueError, match="X is too small for a penalty on the codes alone"):
         GNMF(K, scale="none", n_neighbors=3).fit(1e-300 * X)
 
 

@@ -18,6 +18,20 @@ from .._utils.typing import Data
 from .factorizer import Factorization, Factorizer
 
 
+def weight_in_unit_scale(weight: float, data: Matrix, degree: int, dtype: np.dtype | type) -> float:
+    """Return the weight of a penalty on codes alone, whose components have the scale of X, as it is in unit scale.
+
+    A fit of this degree in X is divided by its unit, and so is the weight; an error where it leaves the range of dtype.
+    """
+    unit, most = data.unit(degree), float(np.finfo(dtype).max) ** 0.5
+    if unit == 0 or weight / unit > most:
+        raise ValueError(
+            "X is too small for a penalty on the codes alone, without the size of the components: its largest "
+            f"magnitude is {data.scale:.3g}. Multiply X by a constant, or use a scale-invariant penalty where there is one."
+        )
+    return weight / unit
+
+
 class Penalized(Factorizer):
     """Base of the factorisations with a penalty on the codes, by a graph, labels or time.
 
@@ -86,13 +100,7 @@ class Penalized(Factorizer):
         """
         if self._invariant or self._rule.unit_components:
             return alpha
-        unit, most = data.unit(FITS[self.loss].degree), float(np.finfo(data.dtype).max) ** 0.5
-        if unit == 0 or alpha / unit > most:
-            raise ValueError(
-                f"X is too small for a penalty on codes of any scale: its largest magnitude is {data.scale:.3g}. "
-                'Multiply X by a constant, or use scale="invariant" with rule="fast".'
-            )
-        return alpha / unit
+        return weight_in_unit_scale(alpha, data, FITS[self.loss].degree, data.dtype)
 
     def _smooth(self, operator: SymmetricOperator, alpha: float, data: Matrix) -> list[Addend]:
         """Return the quadratic penalty; nothing where no samples are linked: the model is then the plain one."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from .constraints import Constraint
 from .data.matrix import Matrix
+from .linalg.blocked import gram
 from .linalg.small import gram_solver
 from .objective import Objective
 from .terms import SquaredFit
@@ -24,6 +25,6 @@ def best_factor(data: Matrix, other: np.ndarray, constraint: Constraint, start: 
 
 def best_codes(data: Matrix, Z: np.ndarray, constraint: Constraint, start: np.ndarray | None = None) -> np.ndarray:
     """Return codes that depend on X and the components alone: with dependent components the start is not used."""
-    if start is not None and gram_solver(SquaredFit.of(data, Z).G)[1]:
+    if start is not None and gram_solver(gram(Z))[1]:
         start = None
     return best_factor(data, Z, constraint, start)

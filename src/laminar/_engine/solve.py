@@ -26,7 +26,7 @@ class Extrapolation:
 
     The scheme and the first beta are the paper's (arXiv:1805.06604). Growth 1.05, growth of the bound 1.01 and the
     divisor 2 are ours; the authors' code has 1.01, 1.005 and 1.5. Over whole fits these made no consistent difference,
-    extrapolation itself saves a third of the time (docs/benchmarks.md).
+    extrapolation itself saves 40 % of the time (docs/benchmarks.md).
     """
 
     beta: float = 0.5

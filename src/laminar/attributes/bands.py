@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
-from .._engine.data.matrix import Matrix
+from .._engine.data.matrix import Matrix, Rows, dense
 from .._engine.data.svd import truncated_svd
 from .._engine.data.wrap import wrap
 from .._engine.linalg.small import unit_rows
@@ -194,33 +194,45 @@ class FilterBank:
         return {b: np.multiply(self.sizes[b], band(self.bands[b])).astype(X.dtype, copy=False) for b in which}
 
 
-class CentredSparse:
-    """Sparse data minus their mean, for products; the dense matrix is not formed."""
+class CentredSparse(Matrix):
+    """Sparse data minus their mean; the dense matrix is not formed.
 
-    has_gram = False
+    Parameters
+    ----------
+    data : Matrix
+        X.
+    mean : ndarray of shape (n_features,)
+        Of the columns, in unit scale.
+    """
 
-    def __init__(self, data: Matrix, mean: np.ndarray, transposed: bool = False):
-        self.data, self.mean, self.transposed = data, mean, transposed
-        n, p = data.shape
-        self.shape, self.dtype, self.scale = (p, n) if transposed else (n, p), data.dtype, data.scale
+    flipped = False
+    nonnegative = False
+
+    def __init__(self, data: Matrix, mean: np.ndarray):
+        self.data, self.mean = data, mean
+        self.base_shape, self.dtype, self.scale, self.stored = data.shape, data.dtype, data.scale, data.stored
 
     @property
-    def T(self) -> CentredSparse:
-        """Transpose."""
-        return CentredSparse(self.data, self.mean, not self.transposed)
+    def sqnorm(self) -> float:
+        """Squared Frobenius norm, in unit scale."""
+        return self.data.sqnorm - self.base_shape[0] * float(self.mean @ self.mean)
 
-    def product(self, R: np.ndarray) -> np.ndarray:
-        """Return ``X @ R``, in unit scale."""
-        if self.transposed:
-            return self.data.T.product(R) - np.outer(self.mean, R.sum(0)).astype(self.dtype)
-        return self.data.product(R) - (self.mean @ R).astype(self.dtype)
+    def times(self, R: np.ndarray) -> Rows:
+        """Return ``X @ R`` by rows."""
+        if self.flipped:
+            product, total = self.data.T.times(R), R.sum(0)
+            return lambda b: product(b) - np.outer(self.mean[b], total).astype(self.dtype)
+        product, shift = self.data.times(R), (self.mean @ R).astype(self.dtype)
+        return lambda b: product(b) - shift
 
-    def gram(self) -> np.ndarray:
-        """Raise an error: the Gram matrix is dense."""
-        raise NotImplementedError("CentredSparse has no gram.")
+    def rows(self, b: slice) -> np.ndarray:
+        """Return rows b as an array, so few at a time."""
+        if self.flipped:
+            return (dense(self.data.T.rows(b)) - self.mean[b, None]).astype(self.dtype)
+        return (dense(self.data.rows(b)) - self.mean).astype(self.dtype)
 
 
-def centred(X: np.ndarray | sp.csr_array, mean: np.ndarray) -> Matrix | CentredSparse:
+def centred(X: np.ndarray | sp.csr_array, mean: np.ndarray) -> Matrix:
     """Wrap X minus its mean, for products.
 
     Examples

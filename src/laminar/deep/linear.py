@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._base.clusters import Clusters
 from .._base.coding import in_units_of
+from .._base.penalized import weight_in_unit_scale
 from .._engine.data.matrix import Matrix, dense
 from .._engine.data.svd import rough_svd, truncated_svd
 from .._engine.linalg.small import safe_divide
@@ -165,23 +166,13 @@ class Deep(Layered):
         """Run the published algorithm from random codes: as many sweeps of pre-training as of fine-tuning."""
         rng, monitor = check_random_state(self.random_state), self._monitor(data, hook)
         X = np.asarray(dense(X), dtype=np.float64) / data.scale
-        scaled = [graph and (self._published_weight(graph[0], data), graph[1]) for graph in graphs]
+        scaled = [graph and (weight_in_unit_scale(graph[0], data, 2, X.dtype), graph[1]) for graph in graphs]
         # Above the first, pre-training factorises codes, which do not have the units of X.
         codes, weights = published.greedy(X, self._sizes, [scaled[0], *graphs[1:]], rng, max_iter=self.max_iter)
         codes, weights = published.algorithm(X, codes, weights, scaled, monitor)
         codes, weights, _ = canonical(codes, weights)  # in double: factors of tiny X may leave the range of float32
         codes, weights = ([F.astype(data.dtype) for F in factors] for factors in (codes, weights))
         return self._reached(codes, weights, Solution.reached({}, monitor))
-
-    def _published_weight(self, weight: float, data: Matrix) -> float:
-        """Return the weight of a penalty on codes whose components have the scale of X, in unit scale."""
-        unit = data.unit(2)
-        if unit < 1e-200:
-            raise ValueError(
-                f"X is too small for a penalty on codes of any scale: its largest magnitude is {data.scale:.3g}. "
-                "Multiply X by a constant."
-            )
-        return weight / unit
 
     def _keep(self, data: Matrix, solution: Solution, lengths: np.ndarray | None = None) -> None:
         """Set the fitted attributes. With ``lengths`` top codes over these are directions, clustered as they are."""

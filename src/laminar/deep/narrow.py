@@ -71,7 +71,7 @@ class WeightsObjective:
         return Evaluation(value, self.fit.rounding_error(value))
 
     def residual(self, W: np.ndarray, constraint: Constraint) -> float:
-        """KKT residual of the top basis in the directions in which the weights can move it, bounded by all of it."""
+        """``sqrt(2 decrease / size)`` of one update: that of a free factor, for products the weights can have."""
         moved = alternating_least_squares(W, self, constraint)
         decrease = self.fit.value(basis(W, self.shapes)) - self.fit.value(basis(moved, self.shapes))
         return float(np.sqrt(max(2 * decrease, 0.0) / (self.fit.size or 1.0)))

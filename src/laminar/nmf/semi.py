@@ -33,8 +33,7 @@ class SemiNMF(Factorizer):
         or "kmeans" for ``rule="published"``. A fitted estimator loses what it learned when it is cloned, as in a grid
         search; :class:`sklearn.frozen.FrozenEstimator` around it prevents that.
     max_iter : int, default=500
-        Maximum number of iterations. One iteration updates every factor once. With the squared error, no penalty and
-        many more samples than components, a fit begins with a few iterations on a subsample, which do not count.
+        Maximum number of iterations. One iteration updates every factor once.
     tol : float, default=1e-5
         The fit has converged when two consecutive iterations each decrease the objective by at most ``tol`` times its
         value and the KKT residual is at most ``sqrt(tol)``. With 0 all ``max_iter`` iterations are made.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import Protocol
 
 import numpy as np
 from scipy.linalg import cholesky, eigh, get_lapack_funcs, qr, svd
@@ -13,32 +12,8 @@ from ..linalg.small import column_signs, safe_divide
 from .matrix import Matrix, collect
 
 
-class Operand(Protocol):
-    """A matrix of which `truncated_svd` computes singular vectors; a `Matrix` is one."""
-
-    dtype: np.dtype
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-
-    @property
-    def T(self) -> Operand:
-        """The transpose."""
-
-    @property
-    def has_gram(self) -> bool:
-        """Whether `gram` is implemented."""
-
-    def product(self, R: np.ndarray) -> np.ndarray:
-        """Return ``X @ R``."""
-
-    def gram(self) -> np.ndarray:
-        """Return ``X^T X`` in double precision."""
-
-
 def truncated_svd(
-    data: Operand, k: int, random_state: np.random.RandomState, *, max_gram: int = 1500
+    data: Matrix, k: int, random_state: np.random.RandomState, *, max_gram: int = 1500
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return ``min(k, n, p)`` leading singular triplets ``U (n, k), s (k,), V (p, k)`` in unit scale, in float64.
 
@@ -117,7 +92,7 @@ def _rows(F: np.ndarray) -> list[slice]:
     return threads.blocks(len(F), 1024)
 
 
-def _tall(data: Operand, k: int, random_state, max_gram: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _tall(data: Matrix, k: int, random_state, max_gram: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Find the range of X, n >= p, then solve a small problem in it exactly."""
     p = data.shape[1]
     small = data.has_gram and p <= max_gram
@@ -128,7 +103,7 @@ def _tall(data: Operand, k: int, random_state, max_gram: int) -> tuple[np.ndarra
     return Q @ left[:, :k], s[:k], basis @ right[:k].T
 
 
-def _eigenbasis(data: Operand, k: int) -> np.ndarray:
+def _eigenbasis(data: Matrix, k: int) -> np.ndarray:
     """Return the leading eigenvectors of X^T X."""
     p = data.shape[1]
     if 4 * k > p:  # divide and conquer finds all of them sooner than bisection many
@@ -136,7 +111,7 @@ def _eigenbasis(data: Operand, k: int) -> np.ndarray:
     return eigh(data.gram(), subset_by_index=(p - k, p - 1), check_finite=False)[1][:, ::-1]
 
 
-def _subspace(data: Operand, k: int, random_state) -> np.ndarray:
+def _subspace(data: Matrix, k: int, random_state) -> np.ndarray:
     """Return an orthonormal basis of the leading right singular space, with spare columns, by subspace iteration."""
     size = min(data.shape[1], k + max(10, k // 2))
     # On a copy: what the caller draws next must not depend on the algorithm.
