@@ -27,7 +27,7 @@ def weight_in_unit_scale(weight: float, data: Matrix, degree: int, dtype: np.dty
     if unit == 0 or weight / unit > most:
         raise ValueError(
             "X is too small for a penalty on the codes alone, without the size of the components: its largest "
-            f"magnitude is {data.scale:.3g}. Multiply X by a constant, or use a scale-invariant penalty where there is one."
+            f"magnitude is {data.scale:.3g}. Multiply X by a constant, or use a scale-invariant penalty."
         )
     return weight / unit
 
