@@ -4,9 +4,9 @@
     python -m benchmarks.acceleration codes
     python -m benchmarks.acceleration subsample
 
-"extrapolation": every variant of `laminar._engine.solve.Extrapolation` from random starts; CPU time, final objective and
-clustering accuracy (k-means of whitened codes), relative to the rule of the library. "codes": Semi-NMF of centred data
-with five sweeps of coordinate descent before exact codes, relative to none. "subsample": NMF of tall data with
+"extrapolation": every variant of `laminar._engine.solve.Extrapolation` from random starts; CPU time, final objective
+and clustering accuracy (k-means of whitened codes), relative to the rule of the library. "codes": Semi-NMF of centred
+data with five sweeps of coordinate descent before exact codes, relative to none. "subsample": NMF of tall data with
 components learned on a subsample first, relative to without. The first two need LAMINAR_DATA.
 """
 

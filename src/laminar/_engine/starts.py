@@ -214,7 +214,7 @@ def learned_on_subsample(
     samples_per_component, min_samples : int, default=20, 1024
         Samples of the subsample: for each component, and at least.
     min_step : int, default=8
-        Smallest m: below it the subsample saves no time (docs/benchmarks.md), and the start is returned as it is.
+        Smallest m; below it the start is returned as it is.
     """
     n, k = factors["H"].shape
     step = n // max(samples_per_component * k, min_samples)
