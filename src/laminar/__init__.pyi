@@ -1,4 +1,5 @@
 from . import baselines as baselines
+from . import callbacks as callbacks
 from . import datasets as datasets
 from . import features as features
 from . import graphs as graphs
@@ -8,6 +9,7 @@ from . import temporal as temporal
 from . import testing as testing
 from .attributes.layers import AttributeLayers as AttributeLayers
 from .deep.multilayer import MultiLayerNMF as MultiLayerNMF
+from .deep.nonlinear.activations import Activation as Activation
 from .deep.semi import DeepSemiNMF as DeepSemiNMF
 from .deep.wsf import DeepWSF as DeepWSF
 from .evaluation.selection import select_layers as select_layers
@@ -23,6 +25,7 @@ from .nmf.graph import WSF as WSF
 from .nmf.nmf import NMF as NMF
 from .nmf.semi import SemiNMF as SemiNMF
 from .nmf.slow import SlowFeatureNMF as SlowFeatureNMF
+from .nmf.smoothed import SmoothedSemiNMF as SmoothedSemiNMF
 from .temporal.sfa import SlowFeatureAnalysis as SlowFeatureAnalysis
 
 __version__: str

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
 
@@ -15,17 +15,32 @@ from .._engine.linalg.small import isometry, unit_rows, whitener
 from .._utils.validation import check_choice
 from .spectral import kmeans
 
+READOUTS = ("raw", "whitened", "isometric")
+"""Forms of codes: as they are, whitened with rows of unit length, or with the distances of the reconstructions."""
 
-def reader(readout: str, layer) -> Callable[[np.ndarray], np.ndarray]:
+
+@dataclass(frozen=True, eq=False)
+class Readout:
+    """Codes times a basis, if there is one; then, if asked, with rows of unit length."""
+
+    basis: np.ndarray | None = None
+    unit: bool = False
+
+    def __call__(self, H: np.ndarray) -> np.ndarray:
+        """Return codes in this form."""
+        if self.basis is None:
+            return H
+        return embed(H, self.basis) if self.unit else (H @ self.basis).astype(H.dtype)
+
+
+def reader(readout: str, layer) -> Readout:
     """Return the function from codes of a layer to a read-out of them."""
-    check_choice("readout", readout, ("raw", "whitened", "isometric"))
+    check_choice("readout", readout, READOUTS)
     if readout == "raw":
-        return lambda H: H
+        return Readout()
     if readout == "isometric":
-        root = isometry(layer.components)
-        return lambda H: (H @ root).astype(H.dtype)
-    W = whitener(layer.representation)
-    return lambda H: embed(H, W).astype(H.dtype)
+        return Readout(isometry(layer.components))
+    return Readout(whitener(layer.representation), unit=True)
 
 
 def embed(H: np.ndarray, W: np.ndarray) -> np.ndarray:
@@ -37,11 +52,11 @@ def embed(H: np.ndarray, W: np.ndarray) -> np.ndarray:
     array([[0.6, 0.8]])
     """
     # Codes that are all zero span nothing: every sample is alike.
-    return unit_rows(H @ W) if W.shape[1] else np.zeros((len(H), 1))
+    return (unit_rows(H @ W) if W.shape[1] else np.zeros((len(H), 1))).astype(H.dtype)
 
 
 class Clusters:
-    """k-means of codes, whitened and with unit rows; computed on first use and kept.
+    """k-means of a read-out of codes; computed on first use and kept.
 
     Parameters
     ----------
@@ -49,8 +64,11 @@ class Clusters:
         Codes of the training samples.
     random_state : int, RandomState instance or None
         Seed of k-means.
-    basis : ndarray of shape (n_components, rank) or None
-        What the codes are multiplied by before their rows are scaled; None whitens them.
+    read : Readout, ndarray of shape (n_components, rank) or None
+        The form in which codes are clustered. A matrix is what they are multiplied by before their rows are scaled to
+        unit length; None whitens them so.
+    n_init : int, default=20
+        Starts of k-means.
 
     Examples
     --------
@@ -61,8 +79,8 @@ class Clusters:
     True
     """
 
-    def __init__(self, H: np.ndarray, random_state=None, basis: np.ndarray | None = None):
-        self.H, self.basis = H, basis
+    def __init__(self, H: np.ndarray, random_state=None, read: Readout | np.ndarray | None = None, *, n_init: int = 20):
+        self.H, self.read, self.n_init = H, read, n_init
         # Drawn now, so that copies of a fitted model agree on clusters computed later; from a copy, so that the
         # generator of the caller does not depend on it.
         drawn = isinstance(random_state, Integral)
@@ -70,12 +88,14 @@ class Clusters:
         self._fitted: dict[int, KMeans] = {}
 
     @cached_property
-    def _basis(self) -> np.ndarray:
-        return whitener(self.H) if self.basis is None else self.basis
+    def _read(self) -> Readout:
+        if isinstance(self.read, Readout):
+            return self.read
+        return Readout(whitener(self.H) if self.read is None else self.read, unit=True)
 
     def features(self, H: np.ndarray) -> np.ndarray:
         """Return codes in the form that is clustered."""
-        return embed(H, self._basis)
+        return self._read(H)
 
     def _fit(self, n_clusters: int) -> KMeans:
         if n_clusters not in self._fitted:
@@ -89,7 +109,7 @@ class Clusters:
 
     def _model(self, E: np.ndarray, n_clusters: int):
         """Return the fitted model that predicts clusters."""
-        return kmeans(E, n_clusters, self.random_state)
+        return kmeans(E, n_clusters, self.random_state, self.n_init)
 
     def predict(self, H: np.ndarray, n_clusters: int) -> np.ndarray:
         """Return the cluster of each row of codes."""

@@ -27,7 +27,7 @@ from .._engine.updates import multiplicative
 from .._utils import threads
 from .._utils.typing import Data
 from .._utils.validation import check_choice
-from .clusters import reader
+from .clusters import Clusters, reader
 
 
 @contextmanager
@@ -84,6 +84,7 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of all estimators: transform, score and clusters, from ``components_``, ``layers_`` and ``clusters_``."""
 
     loss = "frobenius"
+    readout = "whitened"  # a parameter of most estimators
     _constraints: Mapping[str, Constraint] = {"H": NonNegative(), "Z": NonNegative()}
 
     def _check_data(self, X) -> None:
@@ -97,6 +98,12 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._check_data(X)
         return X
 
+    def _clusters(self) -> Clusters:
+        """Return the clusters of the top layer in the form the parameter ``readout`` names."""
+        top = self.layers_[-1]
+        read = None if self.readout == "whitened" else reader(self.readout, top)
+        return Clusters(top.representation, self.random_state, read)
+
     def _warn_unconverged(self) -> None:
         if not self.converged_ and self.tol > 0 and self.n_iter_ >= self.max_iter:
             warnings.warn(
@@ -106,7 +113,29 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 stacklevel=5,  # the caller of fit, seen through scikit-learn's wrapper
             )
 
-    def transform(self, X: Data, *, layer: int = -1, method: str = "nonnegative", readout: str = "raw") -> np.ndarray:
+    def fit_transform(self, X: Data, y: ArrayLike | None = None, **parameters) -> np.ndarray:
+        """Fit the estimator to X and return the codes of the fit, ``layers_[-1].representation``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data; for estimators of several views, the views in any form `fit` takes.
+        y : array-like or None, default=None
+            Labels, for the estimators whose `fit` uses them.
+        **parameters : dict
+            Further arguments of `fit`.
+
+        Returns
+        -------
+        H : ndarray of shape (n_samples, n_components)
+            Codes of the training samples as the fit found them, under its penalties. `transform` codes every sample by
+            itself, without labels and neighbours, and may give other codes for them.
+        """
+        return self.fit(X, y, **parameters).layers_[-1].representation.copy()
+
+    def transform(
+        self, X: Data, *, layer: int | str = -1, method: str = "nonnegative", readout: str = "raw"
+    ) -> np.ndarray:
         """Compute the codes of samples for the fitted components.
 
         The codes of a sample minimise the loss over ``h >= 0``, without any penalty; samples do not influence each
@@ -116,8 +145,9 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples, in the fit or new.
-        layer : int, default=-1
-            Position in ``layers_``; the last is the top layer.
+        layer : int or str, default=-1
+            Position in ``layers_``; the last is the top layer. A name is that of an attribute, for estimators with
+            layers of attributes.
         method : {"nonnegative", "pinv"}, default="nonnegative"
             "pinv" is unconstrained least squares: faster, with codes of any sign.
         readout : {"raw", "whitened", "isometric"}, default="raw"
@@ -132,16 +162,21 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         return nameable(self, self._transform(X, layer, method, readout))
 
-    def _transform(self, X, layer: int = -1, method: str = "nonnegative", readout: str = "raw") -> np.ndarray:
+    def _transform(self, X, layer: int | str = -1, method: str = "nonnegative", readout: str = "raw") -> np.ndarray:
         """Return the codes as an array whatever the configuration of `set_output`."""
         check_is_fitted(self)
         check_choice("method", method, ("nonnegative", "pinv"))
+        layer = self._layer_at(layer)
         read_out = reader(readout, self._layer(layer))
         X = self._validate(X, reset=False)
         return read_out(self._code(X, layer, method))
 
-    def _layer(self, layer: int):
-        n = len(self.layers_)
+    def _layer_at(self, layer: int | str) -> int:
+        """Return the position of a layer that is given by position or by name."""
+        return layer
+
+    def _layer(self, layer: int | str):
+        n, layer = len(self.layers_), self._layer_at(layer)
         if not isinstance(layer, Integral) or not -n <= layer < n:
             raise ValueError(
                 f"layer={layer!r} is out of range: the model has {n} layers, give a whole number from {-n} to {n - 1}."
@@ -213,19 +248,33 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             raise ValueError(f"H must have shape (n_samples, {k}), got {H.shape}.")
         return H
 
-    def cluster(self, X: Data, n_clusters: int | None = None) -> np.ndarray:
+    def cluster(
+        self,
+        X: Data | None = None,
+        n_clusters: int | None = None,
+        *,
+        layer: int | str = -1,
+        readout: str | None = None,
+        n_init: int = 20,
+    ) -> np.ndarray:
         """Cluster samples by their codes.
 
-        The codes of `transform` are brought to the form in which those of the training samples were clustered, see
-        ``clusters_``, and join the nearest cluster.
+        k-means finds the clusters of the training samples by the codes of the fit. Other samples are brought to the
+        same form, by the codes of `transform`, and join the nearest cluster.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, in the fit or new.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or None, default=None
+            Samples, in the fit or new. None means the training samples, by the codes of the fit.
         n_clusters : int or None, default=None
-            Number of clusters; None means the parameter ``n_clusters`` of the estimator or, if that is None, its number
-            of components.
+            Number of clusters; None means the parameter ``n_clusters`` of the estimator or, if that is None, the number
+            of components of the layer.
+        layer : int or str, default=-1
+            Position in ``layers_``, or the name of an attribute for estimators with layers of attributes.
+        readout : {"raw", "whitened", "isometric"} or None, default=None
+            Form of the codes, see `transform`; None means the parameter ``readout`` of the estimator.
+        n_init : int, default=20
+            Number of starts of k-means.
 
         Returns
         -------
@@ -233,9 +282,18 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Cluster of each sample.
         """
         check_is_fitted(self)
-        allowed = {"n_clusters": [Interval(Integral, 1, None, closed="left"), None]}
-        validate_parameter_constraints(allowed, {"n_clusters": n_clusters}, "cluster")
-        return self.clusters_.predict(self._transform(X), n_clusters or self.n_clusters or len(self.components_))
+        allowed = {
+            "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
+            "n_init": [Interval(Integral, 1, None, closed="left")],
+        }
+        validate_parameter_constraints(allowed, {"n_clusters": n_clusters, "n_init": n_init}, "cluster")
+        of = self._layer(layer)
+        H = of.representation if X is None else self._transform(X, layer)
+        clusters = self.clusters_
+        if of is not self.layers_[-1] or readout not in (None, self.readout) or n_init != clusters.n_init:
+            read = reader(readout or self.readout, of)
+            clusters = Clusters(of.representation, self.clusters_.random_state, read, n_init=n_init)
+        return clusters.predict(H, n_clusters or self.n_clusters or len(of.components))
 
     def predict(self, X: Data) -> np.ndarray:
         """Cluster samples by their codes, with the number of clusters of the estimator.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Self, TypeVar
@@ -17,15 +18,15 @@ from .._engine.constraints import Constraint
 from .._engine.data.matrix import Matrix, smallest
 from .._engine.data.wrap import wrap
 from .._engine.linalg.small import safe_divide
-from .._engine.monitor import Monitor, Solution
+from .._engine.monitor import Callback, Monitor, Snapshot, Solution
 from .._engine.problem import FITS, Addend, Factors, Problem, fit, loss_value
 from .._engine.solve import solve
 from .._engine.starts import STARTS, best_components, learned_on_subsample, named_start, without_zeros
 from .._engine.updates import Update
 from .._utils import threads
-from .._utils.callbacks import CallbackSupportMixin, hooks, with_callbacks
+from .._utils.callbacks import CallbackSupportMixin, Hook, hooks, with_callbacks
 from .._utils.typing import Data
-from .clusters import Clusters
+from .clusters import READOUTS
 from .coding import Coder, Layer, in_units_of
 from .rules import Published, Rule
 
@@ -86,6 +87,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         "eta": [Interval(Real, 0, 1, closed="right"), None],
         "rule": [StrOptions({"fast", "published"})],
         "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        "readout": [StrOptions(set(READOUTS))],
         "callback": [callable, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -153,32 +155,39 @@ class Factorizer(CallbackSupportMixin, Coder):
                 problem,
                 self._start(problem, X),
                 self._updates(problem),
-                monitor=Monitor(self.max_iter, self.tol, lambda i, value, _: hook(i, problem.in_units(value))),
+                monitor=Monitor(self.max_iter, self.tol, self._report(hook, problem, X)),
                 extrapolate=self._rule.extrapolate,
-                evaluate_every=FITS[self.loss].evaluate_every,
+                evaluate_every=self._evaluate_every,
             )
-            self.objective_history_ = problem.in_units(np.array(solution.history))
-            self.n_iter_, self.converged_ = solution.n_iter, solution.converged
-            self._attributes(solution, problem, X)
+            self._set_fitted(solution, problem, X)
         self._warn_unconverged()
         return self
 
-    def fit_transform(self, X: Data, y: ArrayLike | None = None) -> np.ndarray:
-        """Fit the factorisation to X and return the codes of its samples.
+    def _set_fitted(self, solution: Solution, problem: Factorization, X) -> Self:
+        """Set all fitted attributes."""
+        self.objective_history_ = problem.in_units(np.array(solution.history))
+        self.history_iterations_ = np.array(solution.iterations)
+        self.n_iter_, self.converged_ = solution.n_iter, solution.converged
+        self._attributes(solution, problem, X)
+        return self
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data.
-        y : Ignored
-            Not used, present for API consistency.
+    def _report(self, hook: Hook, problem: Factorization, X) -> Callback:
+        """Return the callback of the loop, which gives objectives in the units of X and the model as it is then."""
 
-        Returns
-        -------
-        H : ndarray of shape (n_samples, n_components)
-            Non-negative codes of the fit, ``layers_[-1].representation``.
-        """
-        return self.fit(X, y).layers_[-1].representation.copy()
+        def report(iteration: int, value: float, snapshot: Snapshot) -> bool:
+            def fitted() -> Self:
+                factors = {name: F.copy() for name, F in snapshot().items()}
+                at = Solution(factors, [value], iteration, False, [iteration])
+                return copy(self)._set_fitted(at, problem, X)
+
+            return hook(iteration, problem.in_units(value), fitted)
+
+        return report
+
+    @property
+    def _evaluate_every(self) -> int:
+        """Sweeps from one evaluation of the objective to the next; published rules evaluate each of theirs."""
+        return 1 if self.rule == "published" else FITS[self.loss].evaluate_every
 
     # ---- the four hooks ------------------------------------------------------------------------------------------
 
@@ -306,7 +315,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         self.reconstruction_err_ = float(np.sqrt(2 * error) if self.loss == "frobenius" else error) * data.scale
         self.components_, H = np.ascontiguousarray(Z.T), in_units_of(data, H)
         self.layers_ = [Layer(self.components_, self.components_, H)]
-        self.clusters_ = Clusters(H, self.random_state)
+        self.clusters_ = self._clusters()
         self._n_features_out = len(self.components_)
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-Callback = Callable[[int, float, float], object]
-"""``(iteration, objective, seconds)``, called after each iteration; returning True stops."""
+Snapshot = Callable[[], Mapping[str, Any]]
+"""Returns the factors of an iteration, valid until the next one begins."""
+
+Callback = Callable[[int, float, Snapshot], object]
+"""``(iteration, objective, snapshot)``, called after each iteration; returning True stops."""
 
 
 @dataclass
@@ -27,11 +30,11 @@ class Monitor:
     n_small: int = 2
     floor: float = 0.0
     history: list[float] = field(default_factory=list)
+    iterations: list[int] = field(default_factory=list)  # of the entries of the history
     n_iter: int = 0
     converged: bool = False
     stopped: bool = False  # by the callback
     small_decreases: int = 0  # in a row, up to the last iteration
-    began: float = field(default_factory=time.perf_counter)
 
     @property
     def running(self) -> bool:
@@ -42,22 +45,23 @@ class Monitor:
         """Append the objective after an accepted iteration, and decide whether to stop."""
         decrease = self.history[-1] - value if self.history else np.inf
         self.history.append(value)
+        self.iterations.append(self.n_iter)
         # abs: with a penalty that rewards, the objective may be negative.
         small = decrease <= max(self.tol * max(abs(value), self.floor), rounding_error)
         self.small_decreases = self.small_decreases + 1 if small else 0
         enough = self.small_decreases >= self.n_small
         self.converged = self.tol > 0 and enough and residual <= np.sqrt(self.tol)
 
-    def report(self) -> None:
+    def report(self, snapshot: Snapshot = dict) -> None:
         """Call the callback, which may stop the iteration."""
         if self.callback is not None:
-            self.stopped = bool(self.callback(self.n_iter, self.history[-1], time.perf_counter() - self.began))
+            self.stopped = bool(self.callback(self.n_iter, self.history[-1], snapshot))
 
-    def step(self, value: float, rounding_error: float = 0.0) -> None:
+    def step(self, value: float, snapshot: Snapshot = dict, rounding_error: float = 0.0) -> None:
         """Count, record and report one iteration that is always accepted."""
         self.n_iter += 1
         self.record(value, rounding_error)
-        self.report()
+        self.report(snapshot)
 
 
 @dataclass
@@ -74,14 +78,17 @@ class Solution:
         Number of iterations.
     converged : bool
         Whether the iteration stopped by itself.
+    iterations : list of int
+        The iteration of each entry of the history.
     """
 
     factors: dict[str, np.ndarray]
     history: list[float]
     n_iter: int
     converged: bool
+    iterations: list[int] = field(default_factory=list)
 
     @classmethod
     def reached(cls, factors: dict[str, np.ndarray], monitor: Monitor) -> Solution:
         """Return the factors with the record of a monitor."""
-        return cls(factors, monitor.history, monitor.n_iter, monitor.converged)
+        return cls(factors, monitor.history, monitor.n_iter, monitor.converged, monitor.iterations)

@@ -112,7 +112,7 @@ def sweep(problem: Solvable, updates: Mapping[str, Update], state: State) -> Non
         trial[name] = new if name == last else state.point[name]
     if evaluate:
         _accept_or_restart(state, trial, objective.evaluate(trial[last]), residual)
-    monitor.report()
+    monitor.report(lambda: state.accepted if evaluate else trial)
     if monitor.stopped and not evaluate:  # or the sweeps since the last evaluation would be lost
         _accept_or_restart(state, trial, objective.evaluate(trial[last]), residual)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from .progress import progress
@@ -23,20 +25,60 @@ except ImportError:
         return method
 
 
-Hook = Callable[..., bool]  # (iteration, objective) -> whether to stop; further arguments are ignored
+Hook = Callable[..., bool]  # (iteration, objective, fitted) -> whether to stop
+
+
+@dataclass(frozen=True)
+class FitState:
+    """An iteration of a fit, as a callback sees it.
+
+    Attributes
+    ----------
+    iteration : int
+        Number of iterations of this stage.
+    objective : float
+        Value of the objective, in the units of X.
+    seconds : float
+        Since the start of the fit.
+    stage : {"fit", "pretraining"}
+        What is iterated.
+    layer : int or None
+        Position of the layer that is pre-trained.
+    """
+
+    iteration: int
+    objective: float
+    seconds: float
+    fitted: Callable[[], Any] = field(repr=False)
+    stage: str = "fit"
+    layer: int | None = None
+
+    def model(self) -> Any:
+        """Return the estimator as it would be if the fit stopped here; in pre-training, that layer by itself.
+
+        It is computed on every call, and only during the call of the callback.
+        """
+        return self.fitted()
+
+    def codes(self) -> np.ndarray:
+        """Return the codes of the training samples, of the top layer."""
+        return self.model().layers_[-1].representation
+
+    def components(self) -> np.ndarray:
+        """Return the components of the top layer."""
+        return self.model().components_
 
 
 @contextmanager
 def hooks(estimator: BaseEstimator, max_iter: int, X: Any, y: Any = None) -> Iterator[Hook]:
-    """Yield one function of (iteration, objective) that calls all callbacks and returns whether one requests to stop.
+    """Yield one function of (iteration, objective, fitted) that calls all callbacks and returns whether to stop.
 
-    The seconds that callbacks are given are those since the start of the fit, which may consist of several loops. The
-    estimator must be fitted when the block ends: scikit-learn's callbacks then receive it, with X and y.
+    ``fitted`` returns the estimator as of this iteration. The seconds that callbacks are given are those since the
+    start of the fit, which may consist of several loops. The estimator must be fitted when the block ends:
+    scikit-learn's callbacks then receive it, with X and y. Iterations of pre-training reach the user's callback alone.
     """
     start = time.perf_counter()
-    receivers: list[Callable[[int, float, float], object]] = []
-    if estimator.callback is not None:
-        receivers.append(estimator.callback)
+    receivers: list[Callable[[FitState], object]] = []
     sklearn_callbacks = _sklearn_callbacks(estimator, max_iter, X, y)
     if sklearn_callbacks is not None:
         receivers.append(sklearn_callbacks)
@@ -44,9 +86,16 @@ def hooks(estimator: BaseEstimator, max_iter: int, X: Any, y: Any = None) -> Ite
         if estimator.verbose:
             display = progress(type(estimator).__name__, max_iter, may_stop_early=True)
             report = displays.enter_context(display)
-            receivers.append(lambda i, objective, _: report(i, f"  objective {objective:.6g}"))
-        # A list, not a generator: every receiver is called, also after one that requests to stop.
-        yield lambda i, value, *_: any([bool(receive(i, value, time.perf_counter() - start)) for receive in receivers])
+            receivers.append(lambda state: report(state.iteration, f"  objective {state.objective:.6g}"))
+
+        def hook(iteration: int, objective: float, fitted: Callable[[], Any], layer: int | None = None) -> bool:
+            stage = "fit" if layer is None else "pretraining"
+            state = FitState(iteration, float(objective), time.perf_counter() - start, fitted, stage, layer)
+            to = [estimator.callback] if estimator.callback is not None else []
+            # A list, not a generator: every receiver is called, also after one that requests to stop.
+            return any([bool(receive(state)) for receive in (to + receivers if layer is None else to)])
+
+        yield hook
         if sklearn_callbacks is not None:
             sklearn_callbacks.close()
 
@@ -66,11 +115,19 @@ class _SklearnCallbacks:
         self.estimator, self.context, self.data = estimator, context, {"X": X, "y": y}
         context.call_on_fit_task_begin(estimator=estimator, **self.data)
 
-    def __call__(self, iteration: int, objective: float, seconds: float) -> bool:
+    def __call__(self, state: FitState) -> bool:
         task = self.context.subcontext(task_name="iteration")
-        arguments = {**self.data, "metadata": {"iteration": iteration, "objective": objective, "seconds": seconds}}
+        metadata = {"iteration": state.iteration, "objective": state.objective, "seconds": state.seconds}
+        arguments = {**self.data, "metadata": metadata}
         task.call_on_fit_task_begin(estimator=self.estimator, **arguments)
-        return task.call_on_fit_task_end(estimator=self.estimator, **arguments)
+        return task.call_on_fit_task_end(
+            estimator=self.estimator, reconstruction_attributes=lambda: fitted_attributes(state.model()), **arguments
+        )
 
     def close(self) -> None:
         self.context.call_on_fit_task_end(estimator=self.estimator, reconstruction_attributes={}, **self.data)
+
+
+def fitted_attributes(estimator: BaseEstimator) -> dict[str, Any]:
+    """Return the attributes that `fit` set."""
+    return {name: value for name, value in vars(estimator).items() if name not in estimator.get_params(deep=False)}

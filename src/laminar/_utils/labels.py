@@ -3,7 +3,7 @@
 Unknown is -1, NaN, None, ``pandas.NA``, a masked entry or an empty string. Classes may be numbers or strings.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -142,6 +142,24 @@ def attribute_names(attributes: Sequence[Attribute]) -> list[Hashable]:
     [0, 1]
     """
     return [j if attribute.name is None else attribute.name for j, attribute in enumerate(attributes)]
+
+
+def by_name(values, names: Sequence[Hashable], parameter: str):
+    """Return a parameter with one value for each attribute: as it is, or from a mapping in the order of the names.
+
+    Examples
+    --------
+    >>> by_name({"who": 2, "pose": 1}, ["pose", "who"], "alphas"), by_name(0.1, ["pose"], "alphas")
+    ([1, 2], 0.1)
+    """
+    if not isinstance(values, Mapping):
+        return values
+    if set(values) != set(names):
+        raise ValueError(
+            f"{parameter} must have one entry for each attribute of y, {list(names)}; got {list(values)}. Name the "
+            "columns of y, as in a DataFrame."
+        )
+    return [values[name] for name in names]
 
 
 def label_array(y: ArrayLike) -> np.ndarray:

@@ -15,10 +15,12 @@ from .._engine.data.matrix import Matrix
 from .._engine.data.wrap import wrap
 from .._engine.monitor import Solution
 from .._utils import threads
+from .._utils.callbacks import Hook
 from .._utils.typing import Data
 from .composition import compose, least_change, unit_basis
 from .linear import Deep
 from .nonlinear import Stream, code, stream_step
+from .pretraining import layer_sizes
 
 Code = Callable[[Matrix, np.ndarray], np.ndarray]  # a batch and a basis -> its codes, in unit scale
 
@@ -69,7 +71,8 @@ class Online:
         self.n_batches += 1
         keep = (1 - 1 / self.n_batches) ** self.discount
         self.gram, self.product = keep * self.gram + gram, keep * self.product + product
-        self.weights = least_change(self.weights, self.gram, self.product)
+        top = len(self.weights) - 1
+        self.weights = least_change(self.weights, {top: self.gram}, {top: self.product})
         return H, max(fit + batch.sqnorm * scale**2 / 2, 0.0)
 
 
@@ -83,19 +86,24 @@ class Batches(Deep):
         """Fit in epochs over contiguous batches in random order, until ``n_small`` small decreases in a row."""
         rng, n = check_random_state(self.random_state), data.shape[0]
         batches = [slice(a, min(a + self.batch_size, n)) for a in range(0, n, self.batch_size)]
-        online = self._first_batch(wrap(X[: max(self.batch_size, 2 * max(self._sizes))]), init)
-        monitor = replace(self._monitor(data, hook), n_small=n_small)
+        online = self._first_batch(wrap(X[: max(self.batch_size, 2 * max(self._sizes))]), init, hook)
+
+        def layers(factors) -> tuple[list[np.ndarray], list[np.ndarray]]:
+            weights = unit_basis(factors["weights"])[0]
+            return [self._exact_codes(data, basis) for basis in compose(weights)], weights
+
+        monitor = replace(self._monitor(data, hook, layers), n_small=n_small)
         while monitor.running:
             costs = (online.learn(wrap(X[batches[i]]), self._exact_codes)[1] for i in rng.permutation(len(batches)))
-            monitor.step(sum(costs) * (online.unit / data.scale) ** 2)
-        weights = unit_basis(online.weights)[0]
-        codes = [self._exact_codes(data, basis) for basis in compose(weights)]
-        return self._reached(codes, weights, Solution.reached({}, monitor))
+            monitor.step(sum(costs) * (online.unit / data.scale) ** 2, lambda: {"weights": online.weights})
+        return self._reached(*layers({"weights": online.weights}), Solution.reached({}, monitor))
 
-    def _first_batch(self, data: Matrix, init=None) -> Online:
+    def _first_batch(self, data: Matrix, init=None, hook: Hook = lambda *_, **__: False) -> Online:
         """Return weights from another model or from pre-training on a few samples."""
-        weights = self._pretrain(data, self._sizes)[1] if init is None else self._given_weights(init, data)
-        return Online(weights, data.scale)
+        if init is not None:
+            return Online(self._given_weights(init, data), data.scale)
+        without_graphs = [None] * len(self._sizes)
+        return Online(self._pretrain(data, self._sizes, without_graphs, hook)[1], data.scale)
 
     @available_if(lambda self: self._check_stream())
     def partial_fit(self, X: Data, y: ArrayLike | None = None) -> Self:
@@ -120,16 +128,19 @@ class Batches(Deep):
         self._validate_params()
         self._check_combination(None)
         X = self._validate(X, reset=not hasattr(self, "layers_"))
+        if not hasattr(self, "layers_"):
+            self._sizes, self.pretraining_histories_ = layer_sizes(self.layers, *X.shape), []
         with threads.own_threads():
             data = wrap(X)
             data.unit(2)  # refuses X out of range before anything else
             self._learn_linear(data) if self.activation is None else self._learn_stack(X)
         self.objective_history_ = np.append(self.objective_history_, self.reconstruction_err_**2 / 2)
         self.n_iter_, self.converged_ = len(self.objective_history_), True
+        self.history_iterations_ = np.arange(1, self.n_iter_ + 1)
         return self
 
     def _check_stream(self) -> bool:
-        if self.rule == "published" or self.objective == "coupled" or not self._graph_is_free:
+        if self.rule == "published" or self.objective == "coupled" or self.graph is not None:
             raise AttributeError(
                 'partial_fit learns the squared error of the product: use objective="reconstruction", rule="fast" and '
                 "graph=None."
@@ -157,10 +168,11 @@ class Batches(Deep):
         return online
 
     def _learn_stack(self, X) -> None:
-        same = self._stack is not None and self._stack.activation == self.activation
+        same = self._stack is not None and self._stack.activation == self._activation
         state: Any = self._stream
         if state is None or not same:
-            state = self._stack if same else self._pretrained_stack(X, self.activation)[0]
+            without_graphs = [None] * len(self._sizes)
+            state = self._stack if same else self._pretrained_stack(X, without_graphs, lambda *_, **__: False)[0]
             self.objective_history_ = np.empty(0)
         self._stream = stream_step(X, state)
         self._keep_stack(X, self._stream.stack, code(X, self._stream.stack))

@@ -6,7 +6,7 @@ its codes multiply to give X.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from .._engine.data.wrap import wrap
 from .._engine.linalg.blocked import cross, gram
 from .._engine.linalg.small import gram_solver, isometry, safe_divide
 
-FitLayer = Callable[[Matrix, int], np.ndarray]  # data and a size -> non-negative codes
+FitLayer = Callable[[Matrix, int], np.ndarray]  # data and the position of a layer -> non-negative codes
 
 
 def compose(weights: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -37,7 +37,7 @@ def regress(H: np.ndarray, Y: Matrix | np.ndarray) -> np.ndarray:
     return solve(product).astype(H.dtype)
 
 
-def pretrain(data: Matrix, sizes: Sequence[int], fit: FitLayer) -> tuple[list[np.ndarray], list[np.ndarray]]:
+def pretrain(data: Matrix, depth: int, fit: FitLayer) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Return codes and weights layer by layer: each layer factorises the codes below it in the distances of X.
 
     Codes are known up to a change of basis only. Factorised directly, a layer would keep an arbitrary part of the one
@@ -45,12 +45,12 @@ def pretrain(data: Matrix, sizes: Sequence[int], fit: FitLayer) -> tuple[list[np
     """
     codes: list[np.ndarray] = []
     weights: list[np.ndarray] = []
-    for k in sizes:
+    for i in range(depth):
         if not codes:
-            H = fit(data, k)
+            H = fit(data, i)
             weights.append(regress(H, data))
         else:
-            H = fit(wrap(codes[-1] @ isometry(compose(weights)[-1]).astype(data.dtype)), k)
+            H = fit(wrap(codes[-1] @ isometry(compose(weights)[-1]).astype(data.dtype)), i)
             weights.append(regress(H, codes[-1]))
         codes.append(H)
     return codes, weights
@@ -88,28 +88,37 @@ def keep_close(weights: Sequence[np.ndarray], basis: np.ndarray) -> list[np.ndar
     return [moved.astype(basis.dtype), *weights[1:]]
 
 
-def least_change(weights: Sequence[np.ndarray], gram: np.ndarray, product: np.ndarray) -> list[np.ndarray]:
+def least_change(
+    weights: Sequence[np.ndarray], grams: Mapping[int, np.ndarray], products: Mapping[int, np.ndarray]
+) -> list[np.ndarray]:
     """Run least squares once over all weights, from the input up, each the minimiser nearest to where it was.
 
     Parameters
     ----------
     weights : sequence of ndarray
         Where they start.
-    gram, product : ndarray
-        ``H^T H`` and ``H^T X`` of the top codes.
+    grams, products : mapping from positions to ndarray
+        ``H_i^T H_i``, plus the diagonal of a ridge if there is one, and ``H_i^T X`` of each layer i that reconstructs
+        X.
 
     Returns
     -------
     weights : list of ndarray
-        Where no hidden layer is smaller than the top, Z_1 alone changes: its first move reaches the best basis.
+        Where the top layer alone reconstructs X and no hidden one is smaller, Z_1 alone changes: its first move reaches
+        the best basis.
     """
-    G, C = gram.astype(np.float64), product.astype(np.float64)
+    G = {i: gram.astype(np.float64) for i, gram in grams.items()}
     W = [Z.astype(np.float64) for Z in weights]
     for i in range(len(W)):
-        T = compose(W[i + 1 :])[-1] if i + 1 < len(W) else np.eye(len(G))
         P = compose(W[:i])[-1] if i else None
-        rest = C - G @ T @ (W[i] if P is None else W[i] @ P)
-        move = gram_solver(T.T @ G @ T)[0](T.T @ rest)
+        curvature, gradient = np.zeros((len(W[i]),) * 2), 0.0
+        for j in (j for j in G if j >= i):
+            T = compose(W[i + 1 : j + 1])[-1] if j > i else np.eye(len(W[i]))
+            curvature += T.T @ G[j] @ T
+            gradient = gradient + T.T @ (products[j] - G[j] @ T @ (W[i] if P is None else W[i] @ P))
+        if not curvature.any():
+            continue
+        move = gram_solver(curvature)[0](gradient)
         W[i] = W[i] + (move if P is None else gram_solver(P @ P.T)[0](P @ move.T).T)
     return [new.astype(Z.dtype) for new, Z in zip(W, weights, strict=True)]
 

@@ -9,16 +9,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.clusters import Clusters
 from .._base.coding import Coder, Layer
 from .._engine.data.matrix import Matrix, dense
 from .._engine.data.wrap import wrap
-from .._engine.monitor import Callback
 from .._utils import threads
 from .._utils.callbacks import CallbackSupportMixin
 from .._utils.typing import Data
-from .nonlinear import Stack, StackFit, code, fit_stack, loss_and_gradients
-from .nonlinear import pretrain as pretrain_stack
+from .nonlinear import Stack, StackFit, code, loss_and_gradients
 
 
 class Layered(CallbackSupportMixin, Coder):
@@ -26,21 +23,7 @@ class Layered(CallbackSupportMixin, Coder):
 
     _stack: Stack | None = None  # of a fitted model with an activation
 
-    @property
-    def _sizes(self) -> tuple[int, ...]:
-        """The sizes of the layers, from the input up."""
-        sizes = np.atleast_1d(self.layers)
-        if sizes.ndim != 1 or not len(sizes) or sizes.dtype.kind not in "iu" or (sizes < 1).any():
-            raise ValueError(f"layers must be one or more whole numbers above 0, as (100, 20); got {self.layers!r}.")
-        return tuple(int(k) for k in sizes)
-
-    def _check_solver(self, follow: bool, what: str) -> None:
-        """Refuse a solver for another model: one whose hidden codes follow from the top ones, or not."""
-        if self.solver in (("hals", "mu") if follow else ("lbfgs", "adam")):
-            fitting = '"lbfgs", "apg" or "adam"' if follow else '"hals", "mu" or "apg"'
-            raise ValueError(f'solver="{self.solver}" is not for {what}: use {fitting}.')
-        if follow and self.batch_size is not None and self.solver not in ("auto", "adam"):
-            raise ValueError(f'batch_size={self.batch_size} needs solver="adam", got "{self.solver}".')
+    _sizes: tuple[int, ...]  # of the layers, from the input up; of the last fit
 
     def _given_weights(self, init, data: Matrix) -> list[np.ndarray]:
         """Return the weights of a fitted model, if they fit."""
@@ -63,30 +46,6 @@ class Layered(CallbackSupportMixin, Coder):
                 f"The largest magnitude in X is {data.scale:.3g}: its codes are out of range. Divide X by a constant."
             )
 
-    def _train_stack(self, X, data: Matrix, init, activation: str, penalties, callback: Callback) -> StackFit:
-        """Return weights with an activation between them, and the codes of the top."""
-        self._check_room(data)
-        if init is None:
-            stack, H = self._pretrained_stack(X, activation)
-        else:
-            stack = Stack(self._given_weights(init, data), activation)
-            H = self._given_codes(X, init, stack, penalties)
-        if self.max_iter == 0:
-            return StackFit({"H": H}, [loss_and_gradients(X, stack, H, penalties)[0]], 0, True, stack)
-        auto = "lbfgs" if self.batch_size is None else "adam"
-        return fit_stack(
-            X,
-            stack,
-            H,
-            solver=auto if self.solver == "auto" else self.solver,
-            batch_size=self.batch_size,
-            penalties=penalties,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            random_state=self.random_state,
-            callback=callback,
-        )
-
     def _given_codes(self, X, init, stack: Stack, penalties) -> np.ndarray:
         """Return codes of X on the weights of a fitted model.
 
@@ -99,13 +58,9 @@ class Layered(CallbackSupportMixin, Coder):
         starts = [fresh, own.astype(fresh.dtype)]
         return min(starts, key=lambda H: loss_and_gradients(X, stack, H, penalties)[0])
 
-    def _pretrained_stack(self, X, activation: str) -> tuple[Stack, np.ndarray]:
-        name = "random" if self.init == "auto" else self.init
-        return pretrain_stack(X, self._sizes, activation, init=name, random_state=self.random_state)
-
     def _keep_fit(self, X, fit: StackFit) -> None:
         self._keep_stack(X, fit.stack, fit.H)
-        self.objective_history_ = np.array(fit.history)
+        self.objective_history_, self.history_iterations_ = np.array(fit.history), np.array(fit.iterations)
         self.n_iter_, self.converged_ = fit.n_iter, fit.converged
 
     def _keep_stack(self, X, stack: Stack, H: np.ndarray) -> None:
@@ -125,7 +80,7 @@ class Layered(CallbackSupportMixin, Coder):
     def _keep_layers(self, codes: Sequence[np.ndarray], weights, bases) -> None:
         self.layers_ = [Layer(*parts) for parts in zip(weights, bases, codes, strict=True)]
         self.components_ = bases[-1]
-        self.clusters_ = Clusters(codes[-1], self.random_state)
+        self.clusters_ = self._clusters()
         self._n_features_out = len(self.components_)
 
     # ---- using a stack with an activation ------------------------------------------------------------------------
@@ -137,24 +92,68 @@ class Layered(CallbackSupportMixin, Coder):
         # Of the many codes that could be found, those next to a training sample's are as good as that sample's.
         return code(X, self._stack, layer, method, anchors=self._layer(layer).representation)
 
-    def inverse_transform(self, H: ArrayLike, *, layer: int = -1) -> np.ndarray:
-        """Reconstruct samples from codes, through the activations if there are any.
+    def inverse_transform(self, H: ArrayLike, *, layer: int | str = -1, to: int | str | None = None) -> np.ndarray:
+        """Reconstruct samples, or the codes of a lower layer, from codes.
 
         Parameters
         ----------
         H : array-like of shape (n_samples, layers[layer])
             Codes.
-        layer : int, default=-1
-            Position in ``layers_`` of the layer they belong to.
+        layer : int or str, default=-1
+            Position in ``layers_``, or name, of the layer they belong to.
+        to : int, str or None, default=None
+            Layer whose implied codes are returned, ``H Z_layer ... Z_{to+1}`` (eq. 8 of Trigeorgis et al.), through the
+            activations if there are any; None means the input.
 
         Returns
         -------
-        X : ndarray of shape (n_samples, n_features)
+        X : ndarray of shape (n_samples, n_features) or (n_samples, layers[to])
             The reconstruction.
         """
-        if self._stack is None:
-            return super().inverse_transform(H, layer=layer)
-        return self._stack.reconstruct(dense(self._check_codes(H, layer)), layer)
+        check_is_fitted(self)
+        start = range(len(self.layers_))[self._checked(layer)]
+        codes = dense(self._check_codes(H, start))
+        end = -1 if to is None else range(len(self.layers_))[self._checked(to)]
+        if end > start:
+            raise ValueError(f"to={to!r} is above layer={layer!r}: implied codes are those of a lower layer.")
+        if self._stack is not None and to is None:
+            return self._stack.reconstruct(codes, start)
+        if self._stack is not None:
+            return self._stack.below(start).forward(codes)[end]
+        return codes @ self.layers_[start].components if to is None else codes @ self.mapping(start, end)
+
+    def mapping(self, layer: int | str, to: int | str) -> np.ndarray:
+        """Return the weights from one layer to a lower one, ``Z_layer ... Z_{to+1}`` (Trigeorgis et al., section 3).
+
+        Row a is what code a of the upper layer contributes to the codes of the lower one: with identities on layer 3
+        and poses on layer 1, Z_3 Z_2 says which poses an identity has. With an activation this is the product of the
+        weights without it.
+
+        Parameters
+        ----------
+        layer : int or str
+            Position in ``layers_``, or name, of the upper layer.
+        to : int or str
+            The same of the lower one; a layer is mapped to itself by the identity.
+
+        Returns
+        -------
+        Z : ndarray of shape (layers[layer], layers[to])
+            The product.
+        """
+        check_is_fitted(self)
+        start, end = (range(len(self.layers_))[self._checked(i)] for i in (layer, to))
+        if end > start:
+            raise ValueError(f"to={to!r} is above layer={layer!r}: a mapping goes from a layer to a lower one.")
+        product = np.eye(len(self.layers_[start].weights), dtype=self.components_.dtype)
+        for i in range(start, end, -1):
+            product = product @ self.layers_[i].weights
+        return product
+
+    def _checked(self, layer: int | str) -> int:
+        """Return the position of a layer, or raise an error."""
+        self._layer(layer)
+        return self._layer_at(layer)
 
     def score(self, X: Data, y: ArrayLike | None = None) -> float:
         """Return the explained part of X, 1 for a perfect fit.

@@ -1,34 +1,54 @@
-"""`Deep`: models of several linear layers. A solution has the codes and weights of every layer, however reached."""
+"""`Deep`: models of several layers. A solution has the codes and weights of every layer, however reached."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from numbers import Integral, Real
+from typing import Self
 
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._base.clusters import Clusters
+from .._base.clusters import READOUTS
 from .._base.coding import in_units_of
+from .._base.parameters import refuse_unused
 from .._base.penalized import weight_in_unit_scale
 from .._engine.data.matrix import Matrix, dense
 from .._engine.data.svd import rough_svd, truncated_svd
-from .._engine.linalg.small import safe_divide
-from .._engine.monitor import Monitor, Solution
-from .._engine.problem import Problem, fit, loss_value
+from .._engine.data.wrap import wrap
+from .._engine.monitor import Monitor, Snapshot, Solution
+from .._engine.problem import Addend, Problem, fit, loss_value, smooth_codes
 from .._engine.semi_nmf import SEMI, semi_nmf
 from .._engine.solve import solve
-from .._engine.starts import STARTS, nonnegative_basis
+from .._engine.starts import STARTS, named_start, nonnegative_basis, without_zeros
 from .._engine.updates import Update, accelerated_gradient, hals_or_exact, least_squares, multiplicative
 from .._utils.callbacks import Hook
 from . import published
 from .composition import canonical, compose, is_narrow, keep_close, pretrain, regress
 from .coupled import Graphs, coupled_layers
 from .layered import Layered
-from .narrow import NarrowProblem, alternating_least_squares, pack, unpack
+from .nonlinear import (
+    ACTIVATIONS,
+    Activation,
+    Rectified,
+    ScaleFreePenalty,
+    Stack,
+    StackFit,
+    TracePenalty,
+    fit_stack,
+    loss_and_gradients,
+)
+from .nonlinear import pretrain as pretrain_stack
+from .pretraining import PretrainedLayer
+from .products import ProductLayers, alternating_least_squares, pack, unpack
+
+LayerPair = tuple[list[np.ndarray], list[np.ndarray]]
+"""Codes and weights of every layer, from the input up."""
 
 
 def layer_factors(codes: Sequence[np.ndarray], weights: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
@@ -37,61 +57,162 @@ def layer_factors(codes: Sequence[np.ndarray], weights: Sequence[np.ndarray]) ->
     return H | {f"Z{i}": F for i, F in enumerate(weights, start=1)}
 
 
-def by_layer(factors: dict[str, np.ndarray]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+def by_layer(factors: dict[str, np.ndarray]) -> LayerPair:
     """Return the codes and the weights, from the input up."""
     depth = range(1, 1 + sum(name.startswith("H") for name in factors))
     return [factors[f"H{i}"] for i in depth], [factors[f"Z{i}"] for i in depth]
 
 
 class Deep(Layered):
-    """Linear layers: pre-training, fine-tuning, and the attributes they leave."""
+    """Several layers: the choice of the algorithm, pre-training, fine-tuning, and the attributes they leave."""
 
     _parameter_constraints: dict = {
-        "layers": ["array-like", Integral],
-        "activation": [StrOptions({"stanh", "square", "relu", "softplus", "sigmoid"}), None],
-        "solver": [StrOptions({"auto", "hals", "mu", "apg", "lbfgs", "adam"})],
+        "layers": ["array-like", Integral, None],
+        "objective": [StrOptions({"reconstruction", "coupled"})],
+        "coupling": [Interval(Real, 0, None, closed="neither")],
+        "scale": [StrOptions({"auto", "invariant", "none"})],
+        "activation": [StrOptions(set(ACTIVATIONS) - {"identity"}), Activation, None],
+        "hidden": [StrOptions({"free", "nonnegative"})],
+        "solver": [StrOptions({"auto", "hals", "mu", "apg", "lbfgs", "adam", "sgd"})],
         "batch_size": [Interval(Integral, 1, None, closed="left"), None],
+        "pretraining": [StrOptions({"wsf", "semi-nmf"}), None],
+        "pretraining_max_iter": [Interval(Integral, 0, None, closed="left"), None],
         "init": [StrOptions({"auto", *STARTS})],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
+        "eta": [Interval(Real, 0, 1, closed="right"), None],
         "rule": [StrOptions({"fast", "published"})],
         "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        "readout": [StrOptions(set(READOUTS))],
         "callback": [callable, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
     _constraints = SEMI
 
-    def _monitor(self, data: Matrix, hook: Hook) -> Monitor:
-        """Return the monitor of a fit in unit scale; the callback gets objectives in the units of X."""
-        unit = data.unit(2)
-        return Monitor(self.max_iter, self.tol, lambda i, value, *_: hook(i, value * unit))
+    # ---- which algorithm -----------------------------------------------------------------------------------------
 
-    # ---- parts of a fit ------------------------------------------------------------------------------------------
+    @property
+    def _network(self) -> bool:
+        """Whether hidden codes are functions of the top ones, and the weights are trained by gradients."""
+        return self.activation is not None or self.solver in ("adam", "sgd")
+
+    @property
+    def _invariant(self) -> bool:
+        """Whether penalties are multiplied by the sizes of the components."""
+        return self.scale == "invariant" or (self.scale == "auto" and self.rule == "fast")
+
+    def _check_combination(self, init) -> None:
+        """Refuse what cannot be combined, and parameters that another one leaves without effect."""
+        published, coupled = self.rule == "published", self.objective == "coupled"
+        if published and coupled:
+            raise ValueError('rule="published" fine-tunes the reconstruction: use objective="reconstruction".')
+        if published and self.batch_size is not None:
+            raise ValueError('rule="published" uses all samples: use batch_size=None, or rule="fast".')
+        if published and self.scale == "invariant":
+            raise ValueError('rule="published" has the penalty as printed: use scale="auto", or rule="fast".')
+        if published and self.solver != "auto":
+            raise ValueError(f'rule="published" has its own updates: use solver="auto", not "{self.solver}".')
+        if coupled and (self._network or self.batch_size is not None):
+            raise ValueError(
+                'objective="coupled" has codes of every layer as variables: use activation=None, batch_size=None and '
+                'solver="auto", "hals", "mu" or "apg".'
+            )
+        if coupled and self.scale == "none":
+            raise ValueError('objective="coupled" has no minimiser with scale="none": use scale="invariant".')
+        if self._network:
+            allowed = ("auto", "lbfgs", "apg", "adam", "sgd") if self.activation is not None else ("adam", "sgd")
+        else:
+            allowed = ("auto", "hals", "mu", "apg")
+        if self.solver not in allowed:
+            what = "with an activation" if self.activation is not None else "without an activation"
+            raise ValueError(f'solver="{self.solver}" is not for a model {what}: use one of {", ".join(allowed)}.')
+        if self.activation is not None and self.batch_size is not None and self.solver not in ("auto", "adam", "sgd"):
+            raise ValueError(f'batch_size={self.batch_size} needs solver="adam" or "sgd", got "{self.solver}".')
+        if not coupled:
+            refuse_unused(self, ["coupling"], 'it weighs the layers of objective="coupled"')
+        if self.activation is None:
+            refuse_unused(self, ["hidden"], "hidden codes of a model without activation are non-negative")
+        if not published and self.solver != "mu":
+            refuse_unused(self, ["eta"], 'it is the exponent of the multiplicative update: use solver="mu"')
+        if self.pretraining is None or init is not None:
+            why = "there is no pre-training" + (" with fit(init=...)" if init is not None else "")
+            refuse_unused(self, ["pretraining_max_iter"], why)
+        if init is not None:
+            refuse_unused(self, ["init", "pretraining"], "the weights are those of fit(init=...)")
+
+    def _run(self, X, data: Matrix, graphs: Graphs, init, hook: Hook) -> None:
+        """Fit with a penalty (or None) on each layer, and set the fitted attributes."""
+        self._stack, self.pretraining_histories_ = None, []
+        if self._network:
+            self._keep_stacked(X, data, self._train(X, data, graphs, init, hook))
+        elif self.rule == "published":
+            self._keep(data, self._publish(X, data, graphs, init, hook))
+        elif self.objective == "coupled":
+            self._keep(data, self._couple(data, *self._begin(data, graphs, init, hook), graphs, hook))
+        else:
+            self._keep(data, self._fine_tune(data, *self._begin(data, graphs, init, hook), graphs, hook))
+
+    # ---- pre-training --------------------------------------------------------------------------------------------
 
     def _update(self) -> Update:
-        return {"mu": multiplicative, "apg": accelerated_gradient}.get(self.solver, hals_or_exact)
+        eta = 1.0 if self.eta is None else self.eta
+        updates = {"mu": partial(multiplicative, eta=eta), "apg": accelerated_gradient}
+        return updates.get(self.solver, hals_or_exact)
 
-    def _pretrain(
-        self, data: Matrix, sizes: Sequence[int], sweeps: int = 20
-    ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Return codes and weights of Semi-NMF layer by layer, in few sweeps: fine-tuning follows."""
-        name, update = "lp" if self.init == "auto" else self.init, self._update()
+    def _sweeps(self, default: int) -> int:
+        """Return the number of sweeps of pre-training."""
+        if self.pretraining is None:
+            return 0
+        return default if self.pretraining_max_iter is None else self.pretraining_max_iter
+
+    def _start_name(self, default: str) -> str:
+        """Return the initialiser of each layer's codes."""
+        default = "random" if self.pretraining is None else default
+        return default if self.init == "auto" else self.init
+
+    def _layer_penalties(self, graphs: Graphs, i: int, below: Matrix) -> list[Addend]:
+        """Return the penalty of the pre-training of one layer."""
+        graph = graphs[i]
+        if graph is None or self.pretraining != "wsf":
+            return []
+        weight = graph[0] if self._invariant else weight_in_unit_scale(graph[0], below, 2, below.dtype)
+        return [smooth_codes(graph[1], weight, invariant=self._invariant)]
+
+    def _layer_monitor(self, i: int, below: Matrix, max_iter: int, hook: Hook, tol: float) -> Monitor:
+        """Return the monitor of the pre-training of one layer."""
+
+        def report(iteration: int, value: float, snapshot: Snapshot) -> bool:
+            def fitted() -> PretrainedLayer:
+                H, Z = snapshot()["H"], np.ascontiguousarray(snapshot()["Z"].T)
+                return PretrainedLayer.of(H, Z, below.scale, lambda H, Z: below.distance(H, np.ascontiguousarray(Z.T)))
+
+            return hook(iteration, value * below.unit(2), fitted, layer=i)
+
+        return Monitor(max_iter, tol, report)
+
+    def _pretrain(self, data: Matrix, sizes: Sequence[int], graphs: Graphs, hook: Hook, sweeps: int = 20) -> LayerPair:
+        """Return codes and weights of Semi-NMF or WSF layer by layer, in few sweeps: fine-tuning follows."""
+        name, update, sweeps = self._start_name("lp"), self._update(), self._sweeps(sweeps)
         rng = check_random_state(self.random_state)
+        penalised = self.pretraining == "wsf" and any(graphs)
         shrinks = len(sizes) and list(sizes) == sorted(sizes, reverse=True)
-        if name == "lp" and data.nonnegative and shrinks and self.solver != "mu":  # which needs codes without zeros
+        optimal = name == "lp" and data.nonnegative and not penalised
+        if optimal and shrinks and self.solver != "mu":  # which needs codes without zeros
+            self.pretraining_histories_ = [np.empty(0) for _ in sizes]
             return self._nested(data, sizes, rng)
-        # On non-negative X that start is the optimum of every layer: a sweep could add nothing but rounding.
-        sweeps = 0 if name == "lp" and data.nonnegative else sweeps
-        return pretrain(
-            data,
-            sizes,
-            lambda below, k: semi_nmf(below, k, rng, init=name, update=update, max_iter=sweeps).factors["H"],
-        )
 
-    def _nested(
-        self, data: Matrix, sizes: Sequence[int], rng, *, max_exact: int = 200
-    ) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        def layer(below: Matrix, i: int) -> np.ndarray:
+            # On non-negative X the start is the optimum of a layer: a sweep could add nothing but rounding.
+            monitor = self._layer_monitor(i, below, 0 if optimal else sweeps, hook, 1e-3)
+            penalties = self._layer_penalties(graphs, i, below)
+            solution = semi_nmf(below, sizes[i], rng, init=name, update=update, penalties=penalties, monitor=monitor)
+            self.pretraining_histories_.append(np.array(solution.history) * below.unit(2))
+            return solution.factors["H"]
+
+        return pretrain(data, len(sizes), layer)
+
+    def _nested(self, data: Matrix, sizes: Sequence[int], rng, *, max_exact: int = 200) -> LayerPair:
         """Return the optimum of every layer at once, for non-negative X and layers that shrink: each spans the leading
         singular vectors, and fewer of them than the one below. Of more than ``max_exact`` the SVD is approximate.
         """
@@ -101,91 +222,245 @@ class Deep(Layered):
         weights = [np.ascontiguousarray(starts[0][1].T, dtype=data.dtype)]
         return codes, weights + [regress(H, below) for below, H in pairwise(codes)]
 
-    def _begin(self, data: Matrix, init) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    def _begin(self, data: Matrix, graphs: Graphs, init, hook: Hook) -> LayerPair:
         """Return codes and weights to start from: another model's, or pre-trained."""
         if init is None:
             # One layer need not prepare another: fine-tuning is all there is.
-            return self._pretrain(data, self._sizes) if len(self._sizes) > 1 else self._pretrain(data, self._sizes, 0)
+            return self._pretrain(data, self._sizes, graphs, hook, 20 if len(self._sizes) > 1 else 0)
         weights = self._given_weights(init, data)
         return [self._exact_codes(data, basis) for basis in compose(weights)], weights
 
     def _exact_codes(self, data: Matrix, basis: np.ndarray) -> np.ndarray:
         return self._codes(data, self._uniform_codes(data, basis), basis)
 
-    def _fine_tune(self, data: Matrix, codes, weights, hook: Hook) -> Solution:
-        """Fit all layers at once. The squared error of the whole product depends on the top codes and the top basis
-        alone: it is Semi-NMF from where pre-training ended, two passes over X a sweep at any depth.
+    # ---- fitting all layers --------------------------------------------------------------------------------------
+
+    def _monitor(self, data: Matrix, hook: Hook, layers: Callable[..., LayerPair]) -> Monitor:
+        """Return the monitor of a fit in unit scale.
+
+        The callback gets objectives in the units of X; ``layers`` gives codes and weights from the factors of the loop.
         """
-        monitor, H = self._monitor(data, hook), codes[-1]
-        if is_narrow(weights):
-            shapes = [Z.shape for Z in weights]
-            updates: dict[str, Update] = {"H": self._update(), "W": alternating_least_squares}
-            # Extrapolated weights would be those of another product.
-            solution = solve(NarrowProblem(data, shapes), {"H": H, "W": pack(weights)}, updates, monitor=monitor)
-            new = unpack(solution.factors["W"], shapes)
+        unit = data.unit(2)
+
+        def report(iteration: int, value: float, snapshot: Snapshot) -> bool:
+            def fitted() -> Self:
+                solution = Solution({}, [value], iteration, False, [iteration])
+                return copy(self)._keep(data, self._reached(*layers(snapshot()), solution))
+
+            return hook(iteration, value * unit, fitted)
+
+        return Monitor(self.max_iter, self.tol, report)
+
+    def _in_unit_scale(self, graphs: Graphs, data: Matrix) -> Graphs:
+        """Return the penalties on codes whose components have the scale of X."""
+        if self._invariant:
+            return graphs
+        return [g and (weight_in_unit_scale(g[0], data, 2, data.dtype), g[1]) for g in graphs]
+
+    def _fine_tune(self, data: Matrix, codes, weights, graphs: Graphs, hook: Hook) -> Solution:
+        """Fit the layers that reconstruct X: those with a penalty, and the top one.
+
+        The squared error of the top layer depends on its codes and its basis alone: where no other layer is fitted it
+        is Semi-NMF from where pre-training ended, two passes over X a sweep at any depth.
+        """
+        graphs = self._in_unit_scale(graphs, data)
+        shapes = [Z.shape for Z in weights]
+        if any(graphs[:-1]) or is_narrow(weights):
+            problem = ProductLayers(data, shapes, graphs, self._invariant)
+            start = {f"H{i + 1}": codes[i] for i in problem.layers} | {"W": pack(weights)}
+            updates: dict[str, Update] = {name: self._update() for name in problem.constraints}
+            updates["W"] = alternating_least_squares
+
+            def layers(factors) -> LayerPair:
+                found = [factors.get(f"H{i + 1}", H) for i, H in enumerate(codes)]
+                return self._finished(data, found, unpack(factors["W"], shapes), weights, graphs)
         else:
-            start = {"H": H, "Z": np.ascontiguousarray(compose(weights)[-1].T)}
+            penalties = (
+                [] if graphs[-1] is None else [smooth_codes(graphs[-1][1], graphs[-1][0], invariant=self._invariant)]
+            )
+            problem = Problem(SEMI, [fit(data), *penalties])
+            start = {"H": codes[-1], "Z": np.ascontiguousarray(compose(weights)[-1].T)}
             updates = {"H": self._update(), "Z": least_squares}
-            solution = solve(Problem(SEMI, [fit(data)]), start, updates, monitor=monitor, extrapolate=True)
-            new = keep_close(weights, np.ascontiguousarray(solution.factors["Z"].T)) if self.max_iter else weights
-        codes, new, _ = self._hidden_codes(data, [*codes[:-1], solution.factors["H"]], new, weights)
-        codes[-1] = self._codes(data, codes[-1], compose(new)[-1])
-        return self._reached(codes, new, solution)
 
-    def _reached(self, codes, weights, solution: Solution) -> Solution:
-        """Return the factors of all layers with the record of a solution; without iterations, converged."""
-        converged = solution.converged or not self.max_iter
-        return Solution(layer_factors(codes, weights), solution.history, solution.n_iter, converged)
+            def layers(factors) -> LayerPair:
+                basis = np.ascontiguousarray(factors["Z"].T)
+                new = keep_close(weights, basis) if self.max_iter else weights
+                return self._finished(data, [*codes[:-1], factors["H"]], new, weights, graphs)
 
-    def _hidden_codes(self, data: Matrix, codes, weights, before):
-        """Return codes and weights in canonical scale, hidden codes found anew where their basis has changed, and the
-        lengths of the top basis.
+        monitor = self._monitor(data, hook, layers)
+        solution = solve(problem, start, updates, monitor=monitor, extrapolate=True)
+        return self._reached(*layers(solution.factors), solution)
+
+    def _finished(self, data: Matrix, codes, weights, before, graphs: Graphs) -> LayerPair:
+        """Return codes and weights in canonical scale: the codes of a layer without penalty are exact, hidden ones
+        where their basis has changed.
         """
         pairs = zip(compose(before)[:-1], compose(weights)[:-1], strict=True)
         moved = [np.linalg.norm(new - old) > 1e-3 * np.linalg.norm(old) for old, new in pairs]
         # Only after the canonical scale: dependent components of very different length have no stable codes.
-        codes, weights, lengths = canonical(codes, weights)
+        codes, weights, _ = canonical(codes, weights)
         bases = compose(weights)
-        for i in np.flatnonzero(moved):
-            codes[i] = self._codes(data, codes[i], bases[i])
-        return codes, weights, lengths[-1]
+        for i, changed in enumerate([*moved, True]):
+            if changed and graphs[i] is None:
+                codes[i] = self._codes(data, codes[i], bases[i])
+        return codes, weights
+
+    def _reached(self, codes, weights, solution: Solution) -> Solution:
+        """Return the factors of all layers with the record of a solution; without iterations, converged."""
+        converged = solution.converged or not self.max_iter
+        return replace(solution, factors=layer_factors(codes, weights), converged=converged)
 
     def _couple(self, data: Matrix, codes, weights, graphs: Graphs, hook: Hook) -> Solution:
         """Fit all layers as variables, each tied to its neighbours."""
         problem = coupled_layers(data, len(codes), self.coupling, graphs)
         start = layer_factors(codes, [Z.T.copy() for Z in weights])
         updates = {name: constraint.update(self._update()) for name, constraint in problem.constraints.items()}
+
+        def layers(factors) -> LayerPair:
+            codes, weights = by_layer(factors)
+            return codes, [Z.T.copy() for Z in weights]
+
         # Pre-trained layers are near a saddle point, where the objective decreases by little for several sweeps.
-        monitor = replace(self._monitor(data, hook), n_small=10 if len(codes) > 1 else 2)
+        monitor = replace(self._monitor(data, hook, layers), n_small=10 if len(codes) > 1 else 2)
         solution = solve(problem, start, updates, monitor=monitor, extrapolate=True)
-        codes, weights = by_layer(solution.factors)
-        solution.history = solution.history or [problem.value(start)]
-        return self._reached(codes, [Z.T.copy() for Z in weights], solution)
+        if not solution.history:
+            solution.history, solution.iterations = [problem.value(start)], [0]
+        return self._reached(*layers(solution.factors), solution)
 
-    def _publish(self, X, data: Matrix, graphs: Graphs, hook: Hook) -> Solution:
-        """Run the published algorithm from random codes: as many sweeps of pre-training as of fine-tuning."""
-        rng, monitor = check_random_state(self.random_state), self._monitor(data, hook)
+    def _publish(self, X, data: Matrix, graphs: Graphs, init, hook: Hook) -> Solution:
+        """Run Algorithm 1 or 2 of Trigeorgis et al., from random codes or another start."""
+        rng, eta = check_random_state(self.random_state), 0.5 if self.eta is None else self.eta
         X = np.asarray(dense(X), dtype=np.float64) / data.scale
-        scaled = [graph and (weight_in_unit_scale(graph[0], data, 2, X.dtype), graph[1]) for graph in graphs]
-        # Above the first, pre-training factorises codes, which do not have the units of X.
-        codes, weights = published.greedy(X, self._sizes, [scaled[0], *graphs[1:]], rng, max_iter=self.max_iter)
-        codes, weights = published.algorithm(X, codes, weights, scaled, monitor)
-        codes, weights, _ = canonical(codes, weights)  # in double: factors of tiny X may leave the range of float32
-        codes, weights = ([F.astype(data.dtype) for F in factors] for factors in (codes, weights))
-        return self._reached(codes, weights, Solution.reached({}, monitor))
+        scaled = [g and (weight_in_unit_scale(g[0], data, 2, X.dtype), g[1]) for g in graphs]
+        if init is None:
+            # Above the first, pre-training factorises codes, which do not have the units of X.
+            of_layers = [scaled[0], *graphs[1:]] if self.pretraining == "wsf" else [None] * len(graphs)
+            records: list[Monitor] = []
 
-    def _keep(self, data: Matrix, solution: Solution, lengths: np.ndarray | None = None) -> None:
-        """Set the fitted attributes. With ``lengths`` top codes over these are directions, clustered as they are."""
+            def monitor_of(i: int, below: np.ndarray) -> Monitor:
+                unit = data.scale if i == 0 else 1.0
+
+                def report(iteration: int, value: float, snapshot: Snapshot) -> bool:
+                    def fitted() -> PretrainedLayer:
+                        (H,), (Z,) = snapshot()["codes"], snapshot()["weights"]
+                        return PretrainedLayer.of(H, Z, unit, lambda H, Z: float(((below - H @ Z) ** 2).sum()))
+
+                    return hook(iteration, value * unit**2, fitted, layer=i)
+
+                records.append(Monitor(self._sweeps(500), 0.0, report))
+                return records[-1]
+
+            start = partial(self._published_start, rng=rng)
+            codes, weights = published.greedy(X, self._sizes, of_layers, start, monitor_of, eta)
+            units = [data.unit(2)] + [1.0] * (len(graphs) - 1)
+            self.pretraining_histories_ = [
+                np.array(record.history) * unit for record, unit in zip(records, units, strict=True)
+            ]
+        else:
+            weights = [Z.astype(np.float64) for Z in self._given_weights(init, data)]
+            codes = [without_zeros(self._exact_codes(wrap(X), basis)) for basis in compose(weights)]
+
+        def layers(factors) -> LayerPair:
+            codes, weights, _ = canonical(factors["codes"], factors["weights"])
+            # In double until here: factors of tiny X may leave the range of float32.
+            return [H.astype(data.dtype) for H in codes], [Z.astype(data.dtype) for Z in weights]
+
+        monitor = self._monitor(data, hook, layers)
+        codes, weights = published.algorithm(X, codes, weights, scaled, monitor, eta)
+        return self._reached(*layers({"codes": codes, "weights": weights}), Solution.reached({}, monitor))
+
+    def _published_start(self, below: np.ndarray, k: int, *, rng: np.random.RandomState) -> np.ndarray:
+        """Return the codes from which a layer is pre-trained by a multiplicative rule."""
+        name = self._start_name("random")
+        if name == "random":
+            return rng.uniform(size=(len(below), k))
+        return without_zeros(named_start(name, wrap(below), k, rng, SEMI["Z"])["H"])
+
+    # ---- by gradients --------------------------------------------------------------------------------------------
+
+    @property
+    def _activation(self) -> str | Activation:
+        """The function between the layers."""
+        if self.activation is None:
+            return "identity"
+        return Rectified.of(self.activation) if self.hidden == "nonnegative" else self.activation
+
+    def _train(self, X, data: Matrix, graphs: Graphs, init, hook: Hook) -> StackFit:
+        """Train weights with an activation between them, and the codes of the top."""
+        self._check_room(data)
+        kind = ScaleFreePenalty if self._invariant else TracePenalty
+        penalties = [graph and kind(*graph) for graph in graphs]
+        if init is None:
+            stack, H = self._pretrained_stack(X, graphs, hook)
+        else:
+            stack = Stack(self._given_weights(init, data), self._activation)
+            H = self._given_codes(X, init, stack, penalties)
+        if self.max_iter == 0:
+            value = loss_and_gradients(X, stack, H, penalties)[0]
+            return StackFit({"H": H}, [value], 0, True, [0], stack=stack)
+        auto = "nesterov" if self.rule == "published" else "lbfgs" if self.batch_size is None else "adam"
+
+        def report(iteration: int, value: float, snapshot: Snapshot) -> bool:
+            return hook(iteration, value, lambda: copy(self)._keep_stacked(X, data, snapshot()))
+
+        return fit_stack(
+            X,
+            stack,
+            H,
+            solver=auto if self.solver == "auto" else self.solver,
+            batch_size=self.batch_size,
+            penalties=penalties,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            random_state=self.random_state,
+            callback=report,
+        )
+
+    def _pretrained_stack(self, X, graphs: Graphs, hook: Hook) -> tuple[Stack, np.ndarray]:
+        """Return a stack that is pre-trained layer by layer."""
+        monitors: list[tuple[Monitor, float]] = []
+
+        def monitor(i: int, below: Matrix) -> Monitor:
+            monitors.append((self._layer_monitor(i, below, self._sweeps(30), hook, 1e-5), below.unit(2)))
+            return monitors[-1][0]
+
+        pretrained = pretrain_stack(
+            X,
+            self._sizes,
+            self._activation,
+            init=self._start_name("random"),
+            random_state=self.random_state,
+            penalties=lambda i, below: self._layer_penalties(graphs, i, below),
+            monitor=monitor,
+        )
+        self.pretraining_histories_ = [np.array(record.history) * unit for record, unit in monitors]
+        return pretrained
+
+    # ---- fitted attributes ---------------------------------------------------------------------------------------
+
+    def _keep(self, data: Matrix, solution: Solution) -> Self:
+        """Set the fitted attributes."""
         codes, weights, _ = canonical(*by_layer(solution.factors))
         bases = compose(weights)
         error = loss_value(data, "frobenius", codes[-1], np.ascontiguousarray(bases[-1].T))
         self.reconstruction_err_ = float(np.sqrt(2 * error)) * data.scale
         self._keep_layers([in_units_of(data, H) for H in codes], weights, bases)
-        unit = data.unit(2)
-        if lengths is not None:
-            size = lengths * data.scale
-            back = np.diag(safe_divide(np.ones_like(size), size))
-            self.clusters_ = Clusters(self.layers_[-1].representation, self.random_state, back)
-            unit = 1.0  # an objective of directions has no units
-        self.objective_history_ = np.array(solution.history or [error]) * unit
+        self.objective_history_ = np.array(solution.history or [error]) * data.unit(2)
+        self.history_iterations_ = np.array(solution.iterations or [0])
         self.n_iter_, self.converged_ = solution.n_iter, solution.converged
+        return self
+
+    def _keep_stacked(self, X, data: Matrix, fit: StackFit) -> Self:
+        """Set the fitted attributes of a stack."""
+        if self.activation is None:
+            return self._keep_linear_stack(data, fit)
+        self._keep_fit(X, fit)
+        return self
+
+    def _keep_linear_stack(self, data: Matrix, fit: StackFit) -> Self:
+        """Set the fitted attributes of a stack without an activation: its layers are linear and their codes exact."""
+        first, *hidden = fit.stack.weights
+        factors = layer_factors(fit.stack.forward(fit.H), [first / data.dtype.type(data.scale), *hidden])
+        self._keep(data, Solution(factors, [], fit.n_iter, fit.converged))
+        self.objective_history_, self.history_iterations_ = np.array(fit.history), np.array(fit.iterations)
+        return self

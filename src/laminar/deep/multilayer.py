@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Self
@@ -15,8 +16,8 @@ from .._base.factorizer import Factorization, Factorizer, NonNegativeData
 from .._base.rules import Rule
 from .._engine.data.matrix import Matrix
 from .._engine.data.wrap import wrap
-from .._engine.monitor import Monitor, Solution
-from .._engine.problem import FITS, Addend, Factors, fit, loss_value
+from .._engine.monitor import Monitor, Snapshot, Solution
+from .._engine.problem import Addend, Factors, fit, loss_value
 from .._engine.solve import solve
 from .._engine.starts import STARTS
 from .._engine.terms import Term
@@ -25,6 +26,7 @@ from .._utils.callbacks import Hook, hooks, with_callbacks
 from .._utils.typing import Data
 from .composition import compose
 from .layered import Layered
+from .pretraining import layer_sizes
 
 
 def smoothed(F: np.ndarray, theta: float) -> np.ndarray:
@@ -59,8 +61,9 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
 
     Parameters
     ----------
-    layers : sequence of int, default=(625, 40)
-        Size k_1, ..., k_m of each layer, from the input up.
+    layers : sequence of int, int or None, default=None
+        Size k_1, ..., k_m of each layer, from the input up. None is two layers, of a half and a quarter of the number
+        of samples or features, whichever is smaller, at most 625 and 40.
     theta : float in [0, 1), default=0.5
         Smoothness of S_i; with 0 every layer is NMF.
     loss : {"frobenius", "kl"}, default="frobenius"
@@ -162,7 +165,7 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
 
     _parameter_constraints: dict = {
         **{name: c for name, c in Factorizer._parameter_constraints.items() if name != "n_components"},
-        "layers": ["array-like", Integral],
+        "layers": ["array-like", Integral, None],
         "theta": [Interval(Real, 0, 1, closed="left")],
         "loss": [StrOptions({"frobenius", "kl"})],
         "init": [StrOptions({"auto", *STARTS}), tuple, list],
@@ -172,7 +175,7 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
 
     def __init__(
         self,
-        layers=(625, 40),
+        layers=None,
         *,
         theta=0.5,
         loss="frobenius",
@@ -219,10 +222,12 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
         """
         self._validate_params()
         self._check_parameters()
-        starts = self._starts()
         X = self._validate(X, reset=True)
+        self._sizes = layer_sizes(self.layers, *X.shape)
+        starts = self._starts()
         with threads.own_threads(), hooks(self, self.max_iter * len(starts), X, y) as hook:
             self._keep(wrap(X), self._fit_layers(X, starts, hook))
+        self._warn_unconverged()
         return self
 
     def _starts(self) -> list:
@@ -243,12 +248,21 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
 
     def _fit_layers(self, X, starts: list, hook: Hook) -> list[tuple[np.ndarray, np.ndarray, Solution]]:
         """Return codes, weights and the solution of one layer after the other."""
-        layers, done, stopped = [], 0, False
+        data = wrap(X)
+        layers: list[tuple[np.ndarray, np.ndarray, Solution]] = []
+        done, stopped = 0, False
 
-        def callback(iteration: int, objective: float, _: float) -> bool:
+        def callback(iteration: int, objective: float, snapshot: Snapshot) -> bool:
             # Once stopped, the layers that are left are swept once each.
             nonlocal stopped
-            stopped = stopped or hook(done + iteration, problem.in_units(objective))
+
+            def fitted() -> Self:
+                factors = {name: F.copy() for name, F in snapshot().items()}
+                value = float(problem.in_units(objective))
+                at = Solution(factors, [value], iteration, False, [iteration])
+                return copy(self)._keep(data, [*layers, self._finished(at, problem)])
+
+            stopped = stopped or hook(done + iteration, problem.in_units(objective), fitted)
             return stopped
 
         for k, init in zip(self._sizes, starts, strict=True):
@@ -259,21 +273,25 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
                 self._updates(problem),
                 monitor=Monitor(self.max_iter, self.tol, callback),
                 extrapolate=self._rule.extrapolate,
-                evaluate_every=FITS[self.loss].evaluate_every,
+                evaluate_every=self._evaluate_every,
             )
             solution.history = list(problem.in_units(np.array(solution.history)))
-            solution.factors["Z"] = smoothed(solution.factors["Z"], self.theta)
-            H, Z = self._canonical(solution, problem)
-            X = in_units_of(problem.data, H)
-            layers.append((X, np.ascontiguousarray(Z.T), solution))
+            layers.append(self._finished(solution, problem))
+            X = layers[-1][0]
             done += solution.n_iter
         return layers
+
+    def _finished(self, solution: Solution, problem: Factorization) -> tuple[np.ndarray, np.ndarray, Solution]:
+        """Return codes, weights and the solution of a layer."""
+        solution.factors["Z"] = smoothed(solution.factors["Z"], self.theta)
+        H, Z = self._canonical(solution, problem)
+        return in_units_of(problem.data, H), np.ascontiguousarray(Z.T), solution
 
     def _layer_problem(self, data: Matrix, k: int) -> Factorization:
         problem = self._factorization(data, [], n_components=k)
         return replace(problem, addends=[smoothed_fit(data, self.loss, self.theta)])
 
-    def _keep(self, data: Matrix, layers: list[tuple[np.ndarray, np.ndarray, Solution]]) -> None:
+    def _keep(self, data: Matrix, layers: list[tuple[np.ndarray, np.ndarray, Solution]]) -> Self:
         """Set the fitted attributes."""
         codes, weights, solutions = (list(parts) for parts in zip(*layers, strict=True))
         self._keep_layers(codes, weights, compose(weights))
@@ -282,9 +300,10 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
         self.reconstruction_err_ = float(np.sqrt(2 * error) if self.loss == "frobenius" else error) * data.scale
         self.objective_histories_ = [np.array(solution.history) for solution in solutions]
         self.objective_history_ = self.objective_histories_[-1]
+        self.history_iterations_ = np.array(solutions[-1].iterations)
         self.n_iter_ = max(solution.n_iter for solution in solutions)
         self.converged_ = all(solution.converged for solution in solutions)
-        self._warn_unconverged()
+        return self
 
     # ---- coding --------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -10,15 +10,27 @@ import numpy as np
 from .._engine.monitor import Monitor
 from ..graphs import GraphOperator
 
-Graphs = Sequence[tuple[float, GraphOperator] | None]
+Graph = tuple[float, GraphOperator] | None
+Start = Callable[[np.ndarray, int], np.ndarray]
+"""Data of a layer and its size -> positive codes to start from."""
+
+
+def pinv(A: np.ndarray) -> np.ndarray:
+    """Return the pseudo-inverse; singular values up to ``max(shape) eps`` of the largest are rounding errors.
+
+    So cuts MATLAB, in which the authors wrote. The products that are inverted here have the rank of the top layer:
+    with a smaller cutoff the rounding errors of their other singular values are inverted.
+    """
+    return np.linalg.pinv(A, rcond=max(A.shape) * np.finfo(A.dtype).eps)
 
 
 def algorithm(
     X: np.ndarray,
     codes: Sequence[np.ndarray],
     weights: Sequence[np.ndarray],
-    graphs: Graphs,
+    graphs: Sequence[Graph],
     monitor: Monitor,
+    eta: float = 0.5,
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Run Algorithm 1 (Deep Semi-NMF), or with graphs on the codes Algorithm 2 (Deep WSF), of Trigeorgis et al.
 
@@ -37,11 +49,11 @@ def algorithm(
     H, Z = [h.copy() for h in codes], [z.copy() for z in weights]
     for _ in range(monitor.max_iter):
         basis = refit(X, H[-1], Z, 0, None)
-        H[0] = step(X, H[0], basis, graphs[0])
+        H[0] = step(X, H[0], basis, graphs[0], eta)
         for i in range(1, len(Z)):
             basis = refit(X, H[-1], Z, i, basis)
-            H[i] = step(X, H[i], basis, graphs[i])
-        monitor.step(objective(X, H[-1], basis, graphs[-1]))
+            H[i] = step(X, H[i], basis, graphs[i], eta)
+        monitor.step(objective(X, H[-1], basis, graphs[-1]), lambda: {"codes": H, "weights": Z})
         if monitor.stopped:
             break
     monitor.converged = has_converged(monitor.history, monitor.tol)
@@ -59,28 +71,29 @@ def refit(X: np.ndarray, top: np.ndarray, weights: list[np.ndarray], i: int, bel
     implied = top
     for above in reversed(weights[i + 1 :]):
         implied = implied @ above
-    Z = np.linalg.pinv(implied) @ X
-    weights[i] = Z if below is None else Z @ np.linalg.pinv(below)
+    Z = pinv(implied) @ X
+    weights[i] = Z if below is None else Z @ pinv(below)
     return weights[i] if below is None else weights[i] @ below
 
 
 def layer(
-    X: np.ndarray, H: np.ndarray, graph: tuple[float, GraphOperator] | None, *, max_iter: int
+    X: np.ndarray, H: np.ndarray, graph: Graph, monitor: Monitor, eta: float = 0.5
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Semi-NMF (or WSF) of one layer: the published pre-training."""
-    for _ in range(max_iter):
-        Z = np.linalg.pinv(H) @ X
-        H = step(X, H, Z, graph)
-    return H, np.linalg.pinv(H) @ X
+    """Semi-NMF (or WSF) of one layer: the published pre-training. The monitor records its objective."""
+    while monitor.n_iter < monitor.max_iter and not monitor.stopped:
+        Z = pinv(H) @ X
+        H = step(X, H, Z, graph, eta)
+        monitor.step(objective(X, H, Z, graph), lambda H=H, Z=Z: {"codes": [H], "weights": [Z]})
+    return H, pinv(H) @ X
 
 
-def step(X: np.ndarray, H: np.ndarray, basis: np.ndarray, graph) -> np.ndarray:
-    """One multiplicative step of the codes on a basis."""
+def step(X: np.ndarray, H: np.ndarray, basis: np.ndarray, graph: Graph, eta: float = 0.5) -> np.ndarray:
+    """One multiplicative step of the codes on a basis, with exponent eta."""
     minus, plus = split_gradient(X, H, basis, graph)
-    return H * np.sqrt(minus / np.maximum(plus, 1e-10))
+    return H * (minus / np.maximum(plus, 1e-10)) ** eta
 
 
-def split_gradient(X: np.ndarray, H: np.ndarray, basis: np.ndarray, graph) -> tuple[np.ndarray, np.ndarray]:
+def split_gradient(X: np.ndarray, H: np.ndarray, basis: np.ndarray, graph: Graph) -> tuple[np.ndarray, np.ndarray]:
     """Return numerator and denominator of the multiplicative update, eq. 5 with the graph."""
     B, G = X @ basis.T, basis @ basis.T
     minus = np.maximum(B, 0) + H @ np.maximum(-G, 0)
@@ -92,21 +105,26 @@ def split_gradient(X: np.ndarray, H: np.ndarray, basis: np.ndarray, graph) -> tu
     return minus, plus
 
 
-def objective(X: np.ndarray, H: np.ndarray, basis: np.ndarray, graph) -> float:
+def objective(X: np.ndarray, H: np.ndarray, basis: np.ndarray, graph: Graph) -> float:
     """Half the squared error and half the penalty."""
     value = float(((X - H @ basis) ** 2).sum()) / 2
     return value if graph is None else value + graph[0] / 2 * graph[1].quad(H)
 
 
 def greedy(
-    X: np.ndarray, sizes: Sequence[int], graphs: Graphs, rng: np.random.RandomState, *, max_iter: int
+    X: np.ndarray,
+    sizes: Sequence[int],
+    graphs: Sequence[Graph],
+    start: Start,
+    monitor: Callable[[int, np.ndarray], Monitor],
+    eta: float = 0.5,
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Pre-train from random codes: each layer factorises the codes of the one below."""
+    """Pre-train: each layer factorises the codes of the one below."""
     codes: list[np.ndarray] = []
     weights: list[np.ndarray] = []
-    for k, graph in zip(sizes, graphs, strict=True):
+    for i, (k, graph) in enumerate(zip(sizes, graphs, strict=True)):
         below = codes[-1] if codes else X
-        H, Z = layer(below, rng.uniform(size=(len(X), k)), graph, max_iter=max_iter)
+        H, Z = layer(below, start(below, k), graph, monitor(i, below), eta)
         codes.append(H)
         weights.append(Z)
     return codes, weights

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.metrics.pairwise import euclidean_distances
+from scipy.optimize import linear_sum_assignment
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._base.parameters import refuse_unused
 from .._engine.data.matrix import Matrix
 from .._engine.data.wrap import wrap
-from .._engine.linalg.small import unit_rows, whitener
-from .._engine.monitor import Solution
 from .._utils import threads
-from .._utils.callbacks import hooks, with_callbacks
-from .._utils.labels import Attribute, attribute_names, read_alphas, read_labels
+from .._utils.callbacks import Hook, hooks, with_callbacks
+from .._utils.labels import Attribute, attribute_names, by_name, read_alphas, read_labels
 from .._utils.typing import Data
-from ..graphs import GraphOperator, Labels
+from ..graphs import GraphOperator, Labels, as_graph
 from ..graphs.operators import SumOperator
+from ..metrics import normalized_mutual_information
 from .coupled import Graphs
-from .linear import Deep, layer_factors
-from .nonlinear import ScaleFreePenalty
+from .linear import Deep
+from .pretraining import layer_sizes
 
 
 class DeepWSF(Deep):
@@ -31,70 +31,111 @@ class DeepWSF(Deep):
 
     H_i (n_samples, k_i) are the codes of layer i, Z_i (k_i, k_{i-1}) its weights, k_0 = n_features and H_0 = X. The
     codes of the top layer take the place of scikit-learn's W, the product of the weights that of its H. Attribute j has
-    the label graph with Laplacian L_j, on layer l(j). ``mode="network"`` minimises over H_m >= 0 and weights of any
-    sign, with eps = 2^-22::
+    the label graph with Laplacian L_j, on layer l(j). The layers are pre-trained one after the other by WSF, each with
+    its own labels, and then minimise over all H_i >= 0 and weights of any sign::
 
-        1/2 ||X - H_1 Z_1||^2 + 1/2 ||X||^2 sum_j alpha_j / k_l sum_a h_a^T L_j h_a / ||h_a||^2
-                              + eps/2 ||H_1||^2 ||Z_1||^2                                                           (1)
+        sum_i 1/2 ||X - H_i Z_i ... Z_1||^2 + 1/2 sum_j alpha_j sum_a ||psi_a||^2 h_a^T L_j h_a                     (1)
 
-    with h_a column a of H_l, l = l(j), and H_{i-1} = g(H_i Z_i); g is the activation, by default the identity. One
-    layer without an activation is `WSF`, and without labels the model is `DeepSemiNMF` with ``graph=None``.
-    ``mode="coupled"`` minimises over all H_i >= 0::
+    where i runs over the layers with labels or a graph and the top one, and h_a and psi_a are column a of H_l and row a
+    of Z_l ... Z_1 with l = l(j). Hidden layers without labels are not in (1): their codes are the best for their
+    basis. (1) is eq. 21 of [1]_ with two changes, without which it has no minimiser (docs/methods.md 5.4): the codes of
+    hidden layers reconstruct X as well, as in their updates in Algorithm 2 of [1]_, else H_i = 0 is best; and the
+    factors ``||psi_a||^2``, without which the penalty vanishes as H shrinks and Z grows. ``scale="none"`` leaves these
+    factors out, as printed. With the labels on the top layer the model is `WSF` initialised by pre-training, and
+    without labels `DeepSemiNMF`.
+
+    ``objective="coupled"`` minimises over all H_i >= 0::
 
         1/2 sum_i mu_i sum_b s_{i-1,b} ||(H_{i-1} - H_i Z_i)_b||^2 + 1/2 sum_j alpha_j sum_a s_la h_a^T L_j h_a     (2)
 
     over the columns b of H_{i-1}, with mu_1 = 1, mu_i = ``coupling`` above, s_0 = 1 and ``s_i = (Z_i * Z_i) s_{i-1}``.
-    ``mode="paper"`` decreases, with the attributes of the top layer alone::
+    With an activation g, or one of the solvers "adam" and "sgd", hidden codes are functions of the top codes, H_{i-1} =
+    g(H_i Z_i), and with eps = 2^-22 for the solvers "lbfgs" and "apg"::
 
-        1/2 ||X - H_m Z_m ... Z_1||^2 + 1/2 sum_j alpha_j Tr(H_m^T L_j H_m)                                         (3)
+        1/2 ||X - H_1 Z_1||^2 + 1/2 ||X||^2 sum_j alpha_j / k_l sum_a h_a^T L_j h_a / ||h_a||^2
+                              + eps/2 ||H_1||^2 ||Z_1||^2                                                           (3)
 
-    (2), and (1) but for the ridge, do not depend on the scales of the codes. Eq. 21 of [1]_ has the trace penalty on
-    the codes of every layer: it has no minimiser, and Algorithm 2 of [1]_ does not minimise it (docs/methods.md 5.4).
+    which does not depend on the scale of a code; with ``scale="none"`` the penalty of eq. 21 as printed, ``1/2 sum_j
+    alpha_j Tr(H_l^T L_j H_l)``. ``rule="published"`` decreases, with the attributes of the top layer alone::
+
+        1/2 ||X - H_m Z_m ... Z_1||^2 + 1/2 sum_j alpha_j Tr(H_m^T L_j H_m)                                         (4)
 
     Parameters
     ----------
-    layers : sequence of int, default=(100, 40)
-        Size k_1, ..., k_m of each layer, from the input up.
-    alphas : float or sequence of float, default=0.01
-        Weight alpha_j of the penalty, one for all attributes or one for each.
-    attribute_layers : {"in order", "auto"} or sequence of int, default="in order"
-        Layer of each attribute. "in order": the first attribute on the first layer, and so on, all that are left on the
-        last. A sequence holds positions. "auto" fits without labels first, and takes the layer on which the nearest
-        labelled neighbour of a labelled sample most often has the same label.
-    mode : {"network", "coupled", "paper"}, default="network"
-        "network": hidden codes are functions of the top codes, and the labels of every layer act on all weights.
-        "coupled": hidden codes are variables, tied to the layers below and above. "paper": Algorithm 2 of [1]_, in
-        which the labels of hidden layers act in pre-training alone.
+    layers : sequence of int, int or None, default=None
+        Size k_1, ..., k_m of each layer, from the input up. None is two layers, of a half and a quarter of the number
+        of samples or features, whichever is smaller, at most 625 and 40.
+    alphas : float, sequence of float or dict, default=1.0
+        Weight alpha_j of the penalty (lambda), one for all attributes, one for each, or by the name of the attribute.
+    attribute_layers : None, "in order", "mutual information", sequence of int or dict, default=None
+        Layer of each attribute. None puts one attribute on the top layer; of several, it must be said. "in order": the
+        first attribute on the first layer, and so on, all that are left on the last. A sequence holds positions, a dict
+        positions by the name of the attribute. "mutual information" fits without labels first, clusters the codes of
+        each layer, and assigns attributes to layers so that the sum of their normalised mutual information is largest
+        (footnote 3 of [1]_).
     weight : {"binary", "rbf", "dot"}, default="binary"
-        Weight of the link between two samples of a class: 1; ``exp(-||x_i - x_j||^2 / (2 b^2))`` with b the median
-        distance inside classes; or the inner product of the samples, which must not be negative ([1]_, eq. 16, 17 and
-        18).
+        Weight of the link between two samples of a class: 1; ``exp(-||x_i - x_j||^2 / (2 b^2))`` with b the
+        ``bandwidth``; or the inner product of the samples, 0 where it is negative ([1]_, eq. 16, 17 and 18).
+    bandwidth : float or None, default=None
+        Width b (sigma) of ``weight="rbf"``; None means the median distance inside classes.
+    graphs : sequence or None, default=None
+        A further graph for each layer, from the input up, as for `WSF`: None, "knn", "chain", "rank", a Graph, or a
+        matrix of weights.
+    alpha : float, default=0.1
+        Weight of the penalty of each of ``graphs``.
+    objective : {"reconstruction", "coupled"}, default="reconstruction"
+        (1) or (3); or (2), in which each layer is tied to the one below it.
+    scale : {"auto", "invariant", "none"}, default="auto"
+        Whether penalties are independent of the scales of the codes, or as printed. "auto" is "invariant" for
+        ``rule="fast"`` and "none" for ``rule="published"``.
     coupling : float, default=1.0
         Weight mu_i of the layers above the first in (2).
-    activation : {None, "stanh", "square", "relu", "softplus", "sigmoid"}, default=None
+    activation : {None, "stanh", "square", "relu", "softplus", "sigmoid"} or Activation, default=None
         Function g between the layers, applied entry by entry: ``1.7159 tanh(2 x / 3)``, ``x^2``, ``max(0, x)``,
-        ``log(1 + exp(x))`` or ``1 / (1 + exp(-x))``. None is the identity. It needs ``mode="network"``.
-    solver : {"auto", "hals", "mu", "apg", "lbfgs", "adam"}, default="auto"
-        Where hidden codes are functions of the top codes, that is in the mode "network" with labels and several layers,
-        or with an activation: "lbfgs" ("auto"), "apg" or "adam" ("auto" with ``batch_size``). Elsewhere the update of
-        the codes: "hals" ("auto"), "mu" or "apg". ``mode="paper"`` has its own updates.
+        ``log(1 + exp(x))``, ``1 / (1 + exp(-x))``, or one of your own, ``laminar.Activation(value, slope, inverse)``.
+        None is the identity.
+    hidden : {"free", "nonnegative"}, default="free"
+        With an activation, "nonnegative" replaces g by max(0, g), so that the codes of all layers are non-negative, as
+        eq. 15 of [1]_ states; those of g itself may be negative.
+    solver : {"auto", "hals", "mu", "apg", "lbfgs", "adam", "sgd"}, default="auto"
+        Without an activation the update of the codes: "hals" ("auto"), "mu" or "apg"; or "adam" and "sgd" on (3), with
+        the identity for g. With an activation the optimiser of (3): "lbfgs" ("auto"), "apg", "adam" ("auto" with
+        ``batch_size``) or "sgd". ``rule="published"`` has its own updates.
     batch_size : int or None, default=None
-        Number of samples of a batch of "adam"; it needs an activation. None uses all samples at once.
+        Number of samples of a batch of "adam" and "sgd"; None uses all samples at once. The penalty of a batch is
+        estimated from the links between its samples.
+    pretraining : {"wsf", "semi-nmf", None}, default="wsf"
+        How the layers are initialised: each by WSF of the codes below it, with its own labels; by Semi-NMF, without
+        labels; or not at all: the codes of each layer are those of ``init``.
+    pretraining_max_iter : int or None, default=None
+        Maximum number of iterations of the pre-training of each layer. None is 20, 30 with an activation and 500 for
+        ``rule="published"``.
     init : str, default="auto"
-        Initialiser of the pre-training of each layer: "random", "kmeans", "svd", "lp", "nndsvd", "nndsvda" or
-        "nndsvdar". "auto" is "random" for (1), else "lp"; ``mode="paper"`` always begins with random codes.
+        Initialiser of the codes of each layer: "random", "kmeans", "svd", "lp", "nndsvd", "nndsvda" or "nndsvdar".
+        "auto" is "lp"; "random" with an activation, without pre-training and for ``rule="published"``, where zeros of
+        other starts are raised to a small positive number.
     max_iter : int, default=500
         Maximum number of iterations after pre-training. 0 keeps the initial weights: with ``fit(X, init=model)`` the
         result are the codes of X on the layers of another model.
     tol : float, default=1e-5
-        (1) has converged when three iterations in a row (20 epochs of "adam") each decrease the objective by less than
-        ``tol`` of its value; (2), and a model without labels, when two consecutive iterations each decrease it by at
-        most ``tol`` times its value and the KKT residual is at most ``sqrt(tol)``. ``mode="paper"`` makes all its
-        iterations and has converged if the last two changed the objective by at most ``tol`` of it.
+        (1) and (2) have converged when two consecutive iterations each decrease the objective by at most ``tol`` times
+        its value and the KKT residual is at most ``sqrt(tol)``; (3) when three iterations in a row (20 epochs of "adam"
+        and "sgd") each decrease it by less than ``tol`` of its value. ``rule="published"`` makes all its iterations and
+        has converged if the last two changed the objective by at most ``tol`` of it;
+        `laminar.callbacks.ReconstructionStop` is the paper's stopping rule.
+    eta : float or None, default=None
+        Exponent of the multiplicative updates, in (0, 1]. None is 1 for ``solver="mu"`` and 1/2 for
+        ``rule="published"``.
+    rule : {"fast", "published"}, default="fast"
+        "published" is Algorithm 2 of [1]_, in which the labels of hidden layers act in pre-training and on their own
+        codes alone; with an activation Nesterov's accelerated gradient for each factor in turn, section 3.1 of [1]_.
     n_clusters : int or None, default=None
         Number of clusters of `predict` and `fit_predict`; None means the size of the top layer.
+    readout : {"whitened", "raw", "isometric"}, default="whitened"
+        Form of the codes that is clustered, see `transform`; [1]_ clusters the raw codes.
     callback : callable or None, default=None
-        Called after every iteration as ``callback(iteration, objective, seconds)``; the fit stops when it returns True.
+        Called after every iteration with a `laminar.callbacks.FitState`; the fit, or the pre-training of the layer,
+        stops when it returns True.
     random_state : int, RandomState instance or None, default=None
         Seed of the random initialisers and of k-means.
     verbose : int, default=0
@@ -104,21 +145,27 @@ class DeepWSF(Deep):
     ----------
     attribute_layers_ : dict
         Layer of each attribute, by the name of its column of y, or by its position.
+    attribute_scores_ : dict
+        For ``attribute_layers="mutual information"``, the normalised mutual information of each attribute with the
+        clusters of each layer of the fit without labels; else empty.
     layers_ : list of Layer
         From the input up. ``weights`` is Z_i of shape (k_i, k_{i-1}), ``components`` the basis Z_i ... Z_1 of shape
         (k_i, n_features) (with an activation, see ``components_``), and ``representation`` H_i of shape (n_samples,
-        k_i), the codes of the training samples. In the mode "network" with labels the hidden codes are g(H_{i+1}
-        Z_{i+1}) and may be negative.
+        k_i), the codes of the training samples. In (3) the hidden codes are g(H_{i+1} Z_{i+1}) and may be negative.
     components_ : ndarray of shape (k_m, n_features)
         The basis Z_m ... Z_1 of the top layer, with rows of unit Euclidean norm. With an activation, the change of the
         reconstruction when one top code alone goes from 0 to its root mean square.
     clusters_ : Clusters
-        k-means of the top codes, whitened and with rows of unit norm, fitted when `predict`, `fit_predict` or `cluster`
-        first needs it.
+        k-means of the top codes in the form of ``readout``, fitted when `predict`, `fit_predict` or `cluster` first
+        needs it.
     reconstruction_err_ : float
         ``||X - H_m Z_m ... Z_1||``, or ``||X - H_1 Z_1||`` with an activation, the Frobenius norm of the residual.
     objective_history_ : ndarray of shape (n_accepted,)
-        The objective (1), (2) or (3), or that of `WSF` or `DeepSemiNMF`, after each accepted iteration.
+        The objective (1), (2), (3) or (4) after each accepted iteration.
+    history_iterations_ : ndarray of shape (n_accepted,)
+        The iteration of each entry of ``objective_history_``.
+    pretraining_histories_ : list of ndarray
+        For each pre-trained layer, its objective after each iteration. Empty where the start is the optimum already.
     n_iter_ : int
         Number of iterations made, without pre-training.
     converged_ : bool
@@ -130,29 +177,35 @@ class DeepWSF(Deep):
 
     See Also
     --------
-    WSF : One layer.
+    WSF : One layer; with several attributes, WSF-MA.
     DeepSemiNMF : The model without labels.
     AttributeLayers : One layer for each attribute.
 
     Notes
     -----
-    **Algorithm.** (1) is minimised by L-BFGS-B over H_m and Z_2, ..., Z_m, with the best Z_1 for them. With E = H_1 Z_1
-    - X and dP_i the derivative of the penalties of layer i, the gradient is::
+    **Algorithm.** One iteration for (1) updates the codes of each fitted layer by HALS, as in `WSF`, with B = X Psi_i^T
+    and G = Psi_i Psi_i^T for Psi_i = Z_i ... Z_1, and then the weights, from the input up, each the minimiser of (1)
+    nearest to where it was: with T_ij = Z_j ... Z_{i+1} and q_j the vector of ``alpha_j h_a^T L_j h_a``::
 
-        dH_1 = E Z_1^T + dP_1,   dA_i = dH_{i-1} * g'(H_i Z_i),   dZ_i = H_i^T dA_i,   dH_i = dA_i Z_i^T + dP_i     (4)
+        Z_i <- A^+ (sum_j T_ij^T H_j^T X) pinv(Psi_{i-1}),     A = sum_j T_ij^T (H_j^T H_j + diag(q_j)) T_ij        (5)
 
-    for i = 2..m, the total derivative; section 4.1 of [1]_ leaves out dP_{i-1} in dA_i (docs/methods.md 5.5). (2) is
-    minimised by HALS for the codes, from the top down, then least squares for the weights, with an extrapolation after
-    [2]_. Pre-training is that of `DeepSemiNMF`.
+    with an extrapolation of the codes after [2]_. Where the top layer alone is fitted this is the iteration of `WSF`
+    for its composed basis. (2) is minimised by HALS for the codes, from the top down, then least squares for the
+    weights. (3) is minimised by L-BFGS-B over H_m and Z_2, ..., Z_m, with the best Z_1 for them. With E = H_1 Z_1 - X
+    and dP_i the derivative of the penalties of layer i, the gradient is::
 
-    ``mode="paper"`` is Algorithm 2 of [1]_, after a pre-training by WSF of each layer with its own labels. For i = 1..m
-    in each iteration, with W_i = sum_j alpha_j W_j over the attributes of layer i and d_i = W_i 1::
+        dH_1 = E Z_1^T + dP_1,   dA_i = dH_{i-1} * g'(H_i Z_i),   dZ_i = H_i^T dA_i,   dH_i = dA_i Z_i^T + dP_i     (6)
 
-        Z_i <- pinv(H_m Z_m ... Z_{i+1}) X pinv(Psi_{i-1}),   Psi_i = Z_i ... Z_1                                   (5)
-        H_i <- H_i * ((B^+ + H_i G^- + W_i H_i) / (B^- + H_i G^+ + d_i * H_i))^(1/2),   B = X Psi_i^T               (6)
+    for i = 2..m, the total derivative; section 4.1 of [1]_ leaves out dP_{i-1} in dA_i (docs/methods.md 5.5).
 
-    with ``G = Psi_i Psi_i^T``, ``A^+ = max(A, 0)`` and ``A^- = max(-A, 0)``. (5) is eq. 11 and (6) eq. 12 of [1]_ with
-    the graph, from the authors' code. Neither increases (3).
+    ``rule="published"`` is Algorithm 2 of [1]_. For i = 1..m in each iteration, with W_i = sum_j alpha_j W_j over the
+    attributes of layer i and d_i = W_i 1::
+
+        Z_i <- pinv(H_m Z_m ... Z_{i+1}) X pinv(Psi_{i-1}),   Psi_i = Z_i ... Z_1                                   (7)
+        H_i <- H_i * ((B^+ + H_i G^- + W_i H_i) / (B^- + H_i G^+ + d_i * H_i))^eta,   B = X Psi_i^T                 (8)
+
+    with ``G = Psi_i Psi_i^T``, ``A^+ = max(A, 0)`` and ``A^- = max(-A, 0)``. (7) is eq. 11 and (8) eq. 12 of [1]_ with
+    the graph, from the authors' code. Neither increases (4).
 
     References
     ----------
@@ -164,40 +217,51 @@ class DeepWSF(Deep):
     Examples
     --------
     >>> import numpy as np
+    >>> import pandas as pd
     >>> from laminar import DeepWSF
     >>> X = np.random.default_rng(0).normal(size=(40, 12))
-    >>> y = [["left", "a"], ["right", "b"], [None, "a"], ["left", None]] * 10
-    >>> model = DeepWSF(layers=(6, 3), max_iter=20, tol=0, random_state=0).fit(X, y)
-    >>> model.attribute_layers_, [layer.representation.shape for layer in model.layers_]
-    ({0: 0, 1: 1}, [(40, 6), (40, 3)])
+    >>> y = pd.DataFrame({"pose": ["left", "right", None, "left"] * 10, "who": ["a", "b", "a", None] * 10})
+    >>> model = DeepWSF((6, 3), attribute_layers={"pose": 0, "who": 1}, random_state=0).fit(X, y)
+    >>> model.transform(X, layer="pose").shape, model.transform(X, layer="who").shape
+    ((40, 6), (40, 3))
     """
 
     _parameter_constraints: dict = {
         **Deep._parameter_constraints,
-        "alphas": [Interval(Real, 0, None, closed="left"), "array-like"],
-        "attribute_layers": [StrOptions({"in order", "auto"}), "array-like"],
-        "mode": [StrOptions({"network", "coupled", "paper"})],
+        "alphas": [Interval(Real, 0, None, closed="left"), "array-like", Mapping],
+        "attribute_layers": [StrOptions({"in order", "mutual information"}), "array-like", Mapping, None],
         "weight": [StrOptions({"binary", "rbf", "dot"})],
-        "coupling": [Interval(Real, 0, None, closed="neither")],
+        "bandwidth": [Interval(Real, 0, None, closed="neither"), None],
+        "graphs": ["array-like", None],
+        "alpha": [Interval(Real, 0, None, closed="left")],
     }
-    del _parameter_constraints["rule"]
 
     def __init__(
         self,
-        layers=(100, 40),
+        layers=None,
         *,
-        alphas=0.01,
-        attribute_layers="in order",
-        mode="network",
+        alphas=1.0,
+        attribute_layers=None,
         weight="binary",
+        bandwidth=None,
+        graphs=None,
+        alpha=0.1,
+        objective="reconstruction",
+        scale="auto",
         coupling=1.0,
         activation=None,
+        hidden="free",
         solver="auto",
         batch_size=None,
+        pretraining="wsf",
+        pretraining_max_iter=None,
         init="auto",
         max_iter=500,
         tol=1e-5,
+        eta=None,
+        rule="fast",
         n_clusters=None,
+        readout="whitened",
         callback=None,
         random_state=None,
         verbose=0,
@@ -205,22 +269,32 @@ class DeepWSF(Deep):
         self.layers = layers
         self.alphas = alphas
         self.attribute_layers = attribute_layers
-        self.mode = mode
         self.weight = weight
+        self.bandwidth = bandwidth
+        self.graphs = graphs
+        self.alpha = alpha
+        self.objective = objective
+        self.scale = scale
         self.coupling = coupling
         self.activation = activation
+        self.hidden = hidden
         self.solver = solver
         self.batch_size = batch_size
+        self.pretraining = pretraining
+        self.pretraining_max_iter = pretraining_max_iter
         self.init = init
         self.max_iter = max_iter
         self.tol = tol
+        self.eta = eta
+        self.rule = rule
         self.n_clusters = n_clusters
+        self.readout = readout
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose
 
     @with_callbacks
-    def fit(self, X: Data, y: ArrayLike | None = None, init=None) -> Self:
+    def fit(self, X: Data, y: ArrayLike | None = None, init=None, groups: ArrayLike | None = None) -> Self:
         """Fit the layers to X.
 
         Parameters
@@ -233,79 +307,69 @@ class DeepWSF(Deep):
         init : fitted estimator with layers, default=None
             Initial weights, instead of pre-training, as for transfer from labelled data: an estimator with the same
             layers, fitted to the same features.
+        groups : array-like of shape (n_samples,), default=None
+            Sequence of each sample, for graphs in time; None means one sequence.
 
         Returns
         -------
         self : object
             The fitted estimator.
         """
-        return self._fit(X, y, init)
-
-    def _fit(self, X, y, init):
         self._validate_params()
-        self._check_mode()
+        self._check_combination(init)
         X = self._validate(X, reset=True)
+        self._sizes = layer_sizes(self.layers, *X.shape)
         attributes = () if y is None else read_labels(y, X.shape[0])
-        alphas = read_alphas(self.alphas, len(attributes), "alphas")
+        names = attribute_names(attributes)
+        alphas = read_alphas(by_name(self.alphas, names, "alphas"), len(attributes), "alphas")
         with threads.own_threads(), hooks(self, max(self.max_iter, 1), X, y) as hook:
             data = wrap(X)
             data.unit(2)  # refuses X out of range before anything else
-            graphs = self._graphs(X, attributes, alphas)
-            self._check_solver(*self._kind(graphs))
+            self.attribute_scores_: dict = {}
             where = self._assign(X, data, attributes, init)
-            self._run(X, data, self._penalties(graphs, where), init, hook)
-        self.attribute_layers_ = dict(zip(attribute_names(attributes), where, strict=True))
+            links = self._links(X, attributes, alphas)
+            self._run(X, data, self._penalties(X, links, where, groups), init, hook)
+        self.attribute_layers_ = dict(zip(names, where, strict=True))
         self._warn_unconverged()
         return self
 
-    def _check_mode(self) -> None:
-        if self.activation is not None and self.mode != "network":
-            raise ValueError(f'activation="{self.activation}" needs mode="network", got "{self.mode}".')
-        if self.batch_size is not None and self.activation is None:
-            raise ValueError("batch_size needs an activation here: labels tie the samples of a linear stack together.")
+    def _check_combination(self, init) -> None:
+        super()._check_combination(init)
+        if self.weight != "rbf":
+            refuse_unused(self, ["bandwidth"], 'it is the width of weight="rbf"')
+        if self.graphs is None:
+            refuse_unused(self, ["alpha"], "it weighs the graphs of the layers, and there are none")
+        if self.batch_size is not None and not self._network:
+            raise ValueError('batch_size needs an activation here, or solver="adam" or "sgd": labels link the batches.')
 
-    def _kind(self, graphs: Graphs) -> tuple[bool, str]:
-        """Return whether hidden codes follow from the top ones, and the parameters that imply it."""
-        if self.activation is not None:
-            return True, f"activation={self.activation!r}"
-        if self.mode != "network":
-            return False, f'mode="{self.mode}"'
-        if any(graphs) and len(self._sizes) > 1:
-            return True, 'mode="network" with labels'
-        return False, 'mode="network" without labels or with one layer'
-
-    def _run(self, X, data: Matrix, graphs, init, hook) -> None:
-        """Fit with a penalty (or None) on each layer."""
-        self._stack = None
-        if self._kind(graphs)[0]:
-            penalties = [g and ScaleFreePenalty(*g) for g in graphs]
-            fit = self._train_stack(X, data, init, self.activation or "identity", penalties, hook)
-            if self.activation is None:
-                # Without an activation the layers are linear and their codes exact.
-                first, *hidden = fit.stack.weights
-                factors = layer_factors(fit.stack.forward(fit.H), [first / data.dtype.type(data.scale), *hidden])
-                self._keep(data, Solution(factors, [], fit.n_iter, fit.converged))
-                self.objective_history_ = np.array(fit.history)  # in the units of X
-            else:
-                self._keep_fit(X, fit)
-        elif self.mode == "paper":
-            self._keep(data, self._publish(X, data, graphs, hook))
-        elif self.mode == "coupled" or any(graphs):
-            self._keep(data, self._couple(data, *self._begin(data, init), graphs, hook))
-        else:
-            self._keep(data, self._fine_tune(data, *self._begin(data, init), hook))
+    def _layer_at(self, layer: int | str) -> int:
+        if isinstance(layer, str):
+            if layer not in self.attribute_layers_:
+                raise ValueError(
+                    f"layer={layer!r} is no attribute of the fit: give one of {list(self.attribute_layers_)}, or a "
+                    "position."
+                )
+            return self.attribute_layers_[layer]
+        return layer
 
     # ---- which labels shape which layer --------------------------------------------------------------------------
 
     def _assign(self, X, data: Matrix, attributes: Sequence[Attribute], init) -> list[int]:
         """Return the layer of each attribute."""
-        depth, n = len(self._sizes), len(attributes)
+        depth, n, names = len(self._sizes), len(attributes), attribute_names(attributes)
+        if self.attribute_layers is None:
+            if n > 1 and depth > 1:
+                raise ValueError(
+                    f"y has {n} attributes, {names}, and the model {depth} layers: say which layer has which, as in "
+                    f'attribute_layers={dict(zip(names, range(n), strict=True))}, "in order" or '
+                    '"mutual information".'
+                )
+            return [depth - 1] * n
         if isinstance(self.attribute_layers, str):
             if self.attribute_layers == "in order" or not n:
                 return [min(j, depth - 1) for j in range(n)]
-            self._run(X, data, [None] * depth, init, lambda *_: False)
-            return [self._best_layer(attribute) for attribute in attributes]
-        layers = np.asarray(self.attribute_layers)
+            return self._by_mutual_information(X, data, attributes, init)
+        layers = np.asarray(by_name(self.attribute_layers, names, "attribute_layers"))
         if layers.shape != (n,) or layers.dtype.kind not in "iu" or not ((-depth <= layers) & (layers < depth)).all():
             raise ValueError(
                 f"attribute_layers must name one of the {depth} layers for each of the {n} attributes, as positions "
@@ -313,33 +377,43 @@ class DeepWSF(Deep):
             )
         return [int(layer) % depth for layer in layers]
 
-    def _best_layer(self, attribute: Attribute) -> int:
-        """Return the layer on which the nearest labelled neighbour of a labelled sample most often shares its label."""
-        known = attribute.known
-        hits = []
-        for layer in self.layers_:
-            H = layer.representation
-            hits.append(_nearest_agrees(unit_rows(H @ whitener(H))[known], attribute.codes[known]))
-        return int(np.argmax(hits))
+    def _by_mutual_information(self, X, data: Matrix, attributes: Sequence[Attribute], init) -> list[int]:
+        """Assign attributes to layers by the clusters of a fit without labels."""
+        quiet: Hook = lambda *_, **__: False  # noqa: E731
+        self._run(X, data, [None] * len(self._sizes), init, quiet)
+        scores = np.empty((len(attributes), len(self._sizes)))
+        for j, attribute in enumerate(attributes):
+            known, n_classes = attribute.known, max(1, len(attribute.classes))
+            for i in range(len(self._sizes)):
+                found = self.cluster(n_clusters=n_classes, layer=i)
+                scores[j, i] = normalized_mutual_information(attribute.codes[known], found[known]) if known.any() else 0
+        self.attribute_scores_ = dict(zip(attribute_names(attributes), scores, strict=True))
+        where = scores.argmax(1)  # of attributes beyond the number of layers
+        rows, columns = linear_sum_assignment(scores, maximize=True)
+        where[rows] = columns
+        return where.tolist()
 
-    def _graphs(self, X, attributes: Sequence[Attribute], alphas: list[float]) -> Graphs:
-        """Return a weight and a graph for each attribute, or None where it has no edge."""
-        graphs = [(alpha, Labels(self.weight).link(X, a)) for alpha, a in zip(alphas, attributes, strict=True)]
+    def _links(self, X, attributes: Sequence[Attribute], alphas: list[float]) -> Graphs:
+        """Return a weight and a label graph for each attribute, or None where it has no edge."""
+        spec = Labels(self.weight, bandwidth=self.bandwidth)
+        graphs = [(alpha, spec.link(X, a)) for alpha, a in zip(alphas, attributes, strict=True)]
         return [(alpha, graph) if alpha > 0 and graph.degree.any() else None for alpha, graph in graphs]
 
-    def _penalties(self, graphs: Graphs, where: list[int]) -> Graphs:
-        """Return a weight and a graph for each layer, or None where no label acts."""
+    def _penalties(self, X, links: Graphs, where: list[int], groups) -> Graphs:
+        """Return a weight and a graph for each layer, the sum of all that act on it, or None."""
         found: list[list[tuple[float, GraphOperator]]] = [[] for _ in self._sizes]
-        for pair, layer in zip(graphs, where, strict=True):
+        for pair, layer in zip(links, where, strict=True):
             if pair is not None:
                 found[layer].append(pair)
+        graphs = [None] * len(self._sizes) if self.graphs is None else list(self.graphs)
+        if len(graphs) != len(self._sizes):
+            raise ValueError(
+                f"graphs must hold one entry for each of the {len(self._sizes)} layers; got {len(graphs)}."
+            )
+        for pairs, graph in zip(found, graphs, strict=True):
+            spec = as_graph(graph)
+            if spec is not None and self.alpha > 0:
+                operator = spec.build(X, None, groups)
+                if operator.degree.any():
+                    pairs.append((float(self.alpha), operator))
         return [(1.0, SumOperator(pairs)) if pairs else None for pairs in found]
-
-
-def _nearest_agrees(E: np.ndarray, codes: np.ndarray) -> float:
-    """Return the share of samples whose nearest neighbour has their label."""
-    if len(E) < 2:
-        return 0.0
-    D = euclidean_distances(E, squared=True)
-    np.fill_diagonal(D, np.inf)
-    return float((codes[D.argmin(1)] == codes).mean())

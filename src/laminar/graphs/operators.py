@@ -48,6 +48,10 @@ class GraphOperator(ABC):
     def tocsr(self) -> sp.csr_array:
         """``W`` as a sparse matrix; a label graph then takes the square of each class's size."""
 
+    def take(self, rows: np.ndarray) -> GraphOperator:
+        """The graph of these samples: the edges between them."""
+        return SparseOperator(self.tocsr()[rows][:, rows])
+
     def laplacian(self, H: np.ndarray) -> np.ndarray:
         """``L H``."""
         H = _as_float(H)
@@ -172,10 +176,12 @@ class ClassOperator(GraphOperator):
         # Where all are linked to all L is the class size times the distance from the mean: half of the usual bound.
         return np.where(self.degree > 0, self.degree + self.self_loops, 0)
 
+    def take(self, rows):
+        members = self.members[rows]
+        return SparseOperator(members @ sp.diags_array(self.class_weights) @ members.T)
+
     def tocsr(self):
-        weighted = self.members.copy()
-        weighted.data = self.class_weights[weighted.indices]
-        return SparseOperator(self.members @ weighted.T).W
+        return self.take(np.arange(len(self.codes))).W
 
 
 class BlockOperator(GraphOperator):
@@ -258,6 +264,9 @@ class SumOperator(GraphOperator):
 
     def quad_columns(self, H):
         return sum(weight * part.quad_columns(H) for weight, part in self.terms)
+
+    def take(self, rows):
+        return SumOperator([(weight, part.take(rows)) for weight, part in self.terms])
 
     def tocsr(self):
         return sp.csr_array(sum(weight * part.tocsr() for weight, part in self.terms))

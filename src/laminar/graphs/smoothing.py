@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._engine.linalg.small import safe_divide, unit_rows
 from . import Graph, GraphOperator
@@ -70,7 +71,7 @@ def _conjugate_gradients(
     return X
 
 
-def smoothed_codes(C: np.ndarray, graph: Graph, strength: float) -> np.ndarray:
+def smoothed_codes(C: np.ndarray, graph: Graph, strength: float, groups: ArrayLike | None = None) -> np.ndarray:
     """Smooth the unit rows of codes over a graph built on them, and return their principal scores with unit rows.
 
     A rotation of C changes nothing but the signs of columns.
@@ -83,6 +84,8 @@ def smoothed_codes(C: np.ndarray, graph: Graph, strength: float) -> np.ndarray:
         Built on the directions of C.
     strength : float
         Strength of the smoothing.
+    groups : array-like of shape (n_samples,), optional
+        Sequence of each sample, for graphs in time.
 
     Returns
     -------
@@ -90,6 +93,6 @@ def smoothed_codes(C: np.ndarray, graph: Graph, strength: float) -> np.ndarray:
         Principal scores of the smoothed directions, with unit rows.
     """
     C = unit_rows(C)
-    S = smooth(graph.build(C), C, strength)
+    S = smooth(graph.build(C, None, groups), C, strength)
     Q = np.linalg.eigh(S.T @ S)[1]
     return unit_rows(S @ Q[:, ::-1])

@@ -22,6 +22,7 @@ from ..._engine.linalg.small import safe_divide
 from ..._utils import threads
 from ..._utils.typing import Data
 from ...graphs.operators import GraphOperator
+from .activations import Activation
 from .stack import ROWS, Stack, run
 
 
@@ -65,8 +66,54 @@ class ScaleFreePenalty:
         gradient *= (weight * inverse).astype(H.dtype)
         return 0.5 * weight * float(quotients.sum()), gradient
 
+    def take(self, rows: np.ndarray, n_samples: int) -> ScaleFreePenalty:
+        """Return the penalty of a batch: summed over random batches of all samples its mean is about the penalty.
 
-Penalties = Sequence[ScaleFreePenalty | None] | None
+        Two samples are in one of the batches with probability ``(b - 1) / (n - 1)``, and a quotient is a mean already.
+        """
+        share = len(rows) / n_samples * (n_samples - 1) / max(len(rows) - 1, 1)
+        return ScaleFreePenalty(self.weight * share, self.operator.take(rows))
+
+
+@dataclass(frozen=True)
+class TracePenalty:
+    """``weight / 2 Tr(H^T L H)``, the penalty of eq. 21 of Trigeorgis et al. as printed; it has no minimiser.
+
+    Parameters
+    ----------
+    weight : float
+        lambda_i, in the squared units of X.
+    operator : GraphOperator
+        A graph over the samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from laminar.graphs import Chain
+    >>> from laminar.deep.nonlinear import Stack, TracePenalty, loss_and_gradients
+    >>> X = H = np.array([[1.0], [2.0], [4.0]])
+    >>> penalties = [TracePenalty(2.0, Chain().build(X))]
+    >>> [loss_and_gradients(X, Stack([np.eye(1) / c], "relu"), c * H, penalties)[0] for c in (1, 0.01)]
+    [5.0, 0.0005]
+    """
+
+    weight: float
+    operator: GraphOperator
+
+    def __call__(self, H: np.ndarray, data: Matrix) -> tuple[float, np.ndarray]:
+        """Return the value and the gradient at H, in unit scale."""
+        gradient = self.operator.laplacian(H)
+        gradient *= H.dtype.type(self.weight / data.unit(2))
+        return 0.5 * float(np.einsum("ij,ij->", H, gradient, dtype=np.float64)), gradient
+
+    def take(self, rows: np.ndarray, n_samples: int) -> TracePenalty:
+        """Return the penalty of a batch, see `ScaleFreePenalty.take`; here it is a sum over pairs."""
+        share = (n_samples - 1) / max(len(rows) - 1, 1)
+        return TracePenalty(self.weight * share, self.operator.take(rows))
+
+
+Penalty = ScaleFreePenalty | TracePenalty
+Penalties = Sequence[Penalty | None] | None
 
 
 def as_data(X: Data | Matrix) -> Matrix:
@@ -77,7 +124,7 @@ def as_data(X: Data | Matrix) -> Matrix:
     return wrap(array if array.dtype in (np.float32, np.float64) else array.astype(np.float64))
 
 
-def as_penalties(penalties: Penalties, stack: Stack) -> list[ScaleFreePenalty | None]:
+def as_penalties(penalties: Penalties, stack: Stack) -> list[Penalty | None]:
     """Return a list with one penalty or None per layer."""
     m = len(stack.weights)
     penalties = [None] * m if penalties is None else list(penalties)
@@ -99,7 +146,7 @@ def loss_and_gradients(
         The weights.
     H : ndarray of shape (n_samples, n_units)
         Codes of the top layer.
-    penalties : sequence of {None, ScaleFreePenalty} or None, default=None
+    penalties : sequence of {None, ScaleFreePenalty, TracePenalty} or None, default=None
         One entry a layer, from the input up.
 
     Returns
@@ -121,13 +168,21 @@ def loss_and_gradients(
     (2.5, array([[90.]]), array([[ 9., 18.]]))
     """
     data = as_data(X)
-    inside = to_unit(stack, data)
-    codes, slopes = run(inside, stack.check(H).astype(data.dtype, copy=False))
-    penalty, of_penalties = penalty_gradients(as_penalties(penalties, stack), codes, data)
-    loss, by_codes, by_weights = backward(data.rows, inside, codes, slopes, of_penalties)
+    H = stack.check(H).astype(data.dtype, copy=False)
+    loss, by_codes, by_weights = evaluate(data, to_unit(stack, data), H, as_penalties(penalties, stack))
     by_weights[0] *= 1 / data.scale
     unit = data.scale**2
-    return (loss + penalty) * unit, by_codes * unit, [G * unit for G in by_weights]
+    return loss * unit, by_codes * unit, [G * unit for G in by_weights]
+
+
+def evaluate(
+    data: Matrix, stack: Stack, H: np.ndarray, penalties: Sequence[Penalty | None]
+) -> tuple[float, np.ndarray, list[np.ndarray]]:
+    """Return the objective and its gradient by H_m and by the weights, in unit scale."""
+    codes, slopes = run(stack, H)
+    penalty, of_penalties = penalty_gradients(penalties, codes, data)
+    loss, by_codes, by_weights = backward(data.rows, stack, codes, slopes, of_penalties)
+    return loss + penalty, by_codes, by_weights
 
 
 def to_unit(stack: Stack, data: Matrix) -> Stack:
@@ -143,7 +198,7 @@ def from_unit(stack: Stack, data: Matrix) -> Stack:
 
 
 def penalty_gradients(
-    penalties: Sequence[ScaleFreePenalty | None], codes: list[np.ndarray], data: Matrix
+    penalties: Sequence[Penalty | None], codes: list[np.ndarray], data: Matrix
 ) -> tuple[float, list[Rows | None]]:
     """Return the sum of the penalties, and the gradient of each by the codes of its layer, as a function of rows."""
     found = [None if penalty is None else penalty(H, data) for penalty, H in zip(penalties, codes, strict=True)]
@@ -221,9 +276,9 @@ class ReducedObjective:
     ----------
     data : Matrix
         X.
-    activation : str
-        Name of the activation.
-    penalties : sequence of {None, ScaleFreePenalty}
+    activation : str or Activation
+        The activation.
+    penalties : sequence of {None, ScaleFreePenalty, TracePenalty}
         One entry a layer.
     ridge : float, default=2**-22
         Without unit. Of 1e-15 .. 1e-4 this gave the lowest final loss for every activation on faces.
@@ -232,8 +287,8 @@ class ReducedObjective:
     def __init__(
         self,
         data: Matrix,
-        activation: str,
-        penalties: Sequence[ScaleFreePenalty | None],
+        activation: str | Activation,
+        penalties: Sequence[Penalty | None],
         ridge: float = 2.0**-22,
     ):
         self.data, self.activation, self.penalties, self.ridge = data, activation, penalties, ridge

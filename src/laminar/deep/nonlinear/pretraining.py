@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..._engine.semi_nmf import exact_codes, semi_nmf
+from ..._engine.data.matrix import Matrix
+from ..._engine.monitor import Monitor
+from ..._engine.problem import Addend
+from ..._engine.semi_nmf import exact_codes, in_units, semi_nmf
 from ..._utils import threads
 from ..._utils.typing import Data, Seed
-from .activations import activation_named
+from .activations import Activation, as_activation
 from .gradients import as_data
 from .stack import Stack
 
@@ -19,11 +22,13 @@ from .stack import Stack
 def pretrain(
     X: Data,
     layers: Sequence[int],
-    activation: str,
+    activation: str | Activation,
     *,
     init: str = "random",
     max_iter: int = 30,
     random_state: Seed = None,
+    penalties: Callable[[int, Matrix], Sequence[Addend]] | None = None,
+    monitor: Callable[[int, Matrix], Monitor] | None = None,
 ) -> tuple[Stack, np.ndarray]:
     """Initialise a stack greedily: Semi-NMF of X, then of the inverse activation of each layer's codes.
 
@@ -36,7 +41,7 @@ def pretrain(
         Data.
     layers : sequence of int
         Size of each layer, from the input up.
-    activation : {"identity", "stanh", "square", "relu", "softplus", "sigmoid"}
+    activation : {"identity", "stanh", "square", "relu", "softplus", "sigmoid"} or Activation
         Activation between the layers.
     init : {"random", "kmeans", "svd", "lp"}, default="random"
         Start of each Semi-NMF. "svd" has the lowest error in the first layer but a higher one after training than
@@ -45,6 +50,8 @@ def pretrain(
         Sweeps of each Semi-NMF.
     random_state : int, RandomState instance or None, default=None
         Seed.
+    penalties, monitor : callable or None, default=None
+        Penalties on the codes and the monitor of a layer, as functions of its position and its data.
 
     Returns
     -------
@@ -62,13 +69,15 @@ def pretrain(
     ([(5, 8), (3, 5)], (50, 3), array([1., 1., 1.]))
     """
     rng = check_random_state(random_state)
-    inverse = activation_named(activation).inverse
+    inverse = as_activation(activation).inverse
     weights: list[np.ndarray] = []
     codes: Any = X
     with threads.own_threads():
-        for k in layers:
+        for i, k in enumerate(layers):
             data = as_data(inverse(codes) if weights else codes)
-            H, Z = exact_codes(data, semi_nmf(data, k, rng, init=init, max_iter=max_iter, tol=1e-5))
+            record = Monitor(max_iter, 1e-5) if monitor is None else monitor(i, data)
+            found = semi_nmf(data, k, rng, init=init, penalties=penalties(i, data) if penalties else (), monitor=record)
+            H, Z = in_units(data, found) if penalties and penalties(i, data) else exact_codes(data, found)
             largest = H.max(0)
             largest[largest <= 0] = 1  # a zero component
             codes = H / largest

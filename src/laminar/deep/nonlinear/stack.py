@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..._utils import threads
-from .activations import Activation, activation_named
+from .activations import Activation, as_activation
 
 ROWS = 256  # rows of a block of samples: its residual stays in cache, and products are still fast
 
@@ -22,8 +22,8 @@ class Stack:
     ----------
     weights : sequence of ndarray
         ``Z_i`` of shape (k_i, k_{i-1}), from the input up; k_0 is the number of features.
-    activation : {"identity", "stanh", "square", "relu", "softplus", "sigmoid"}
-        Name of g.
+    activation : {"identity", "stanh", "square", "relu", "softplus", "sigmoid"} or Activation
+        The function g, or its name.
 
     Examples
     --------
@@ -35,10 +35,10 @@ class Stack:
     """
 
     weights: Sequence[np.ndarray]
-    activation: str
+    activation: str | Activation
 
     def __post_init__(self):
-        activation_named(self.activation)
+        as_activation(self.activation)
         self.weights = [np.asarray(Z) for Z in self.weights]
         if not self.weights or any(Z.ndim != 2 for Z in self.weights):
             raise ValueError("weights must be one matrix or more, one a layer.")
@@ -51,8 +51,8 @@ class Stack:
 
     @property
     def g(self) -> Activation:
-        """Activation; stored by name, so that a stack can be pickled."""
-        return activation_named(self.activation)
+        """Activation; a named one is stored by its name."""
+        return as_activation(self.activation)
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -1,7 +1,8 @@
-"""Adam on batches of samples, over their own codes and the common weights."""
+"""Adam and gradient descent on batches of samples, over their own codes and the common weights."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import EllipsisType
 
@@ -13,7 +14,7 @@ from ..._engine.monitor import Monitor
 from ..._utils import threads
 from ..._utils.typing import Data, Seed
 from .coding import code
-from .gradients import ScaleFreePenalty, as_data, backward, loss_and_gradients, penalty_gradients
+from .gradients import Penalty, as_data, backward, loss_and_gradients, penalty_gradients
 from .stack import Stack, run
 
 
@@ -43,34 +44,98 @@ class Moments:
         return rate / (1 - self.beta1**count) * mean / size
 
 
-def adam(
+Batch = slice | np.ndarray
+Step = Callable[[Batch, Rows, list[Penalty | None], Stack, np.ndarray], float]
+"""A batch, its samples and penalties, the weights and all codes, changed in place -> the objective before the step."""
+
+
+def stochastic_gradient(
     data: Matrix,
     stack: Stack,
     H: np.ndarray,
-    penalties: list[ScaleFreePenalty | None],
+    penalties: list[Penalty | None],
     monitor: Monitor,
     batch_size: int | None,
-    rate: float,
+    step: Step,
     random_state: Seed,
 ) -> tuple[Stack, np.ndarray]:
-    """Minimise by Adam with projection, in unit scale; codes and their moments change with their batch."""
-    if batch_size is not None and any(penalty is not None for penalty in penalties):
-        raise ValueError("a graph links samples of different batches: use batch_size=None with penalties.")
+    """Minimise by steps on batches, in unit scale; codes change with their batch.
+
+    A penalty over a graph is estimated in each batch from the edges between its samples.
+    """
     rng = check_random_state(random_state)
     stack = Stack([Z.copy() for Z in stack.weights], stack.activation)
-    moments, own, steps = [Moments.zeros(Z) for Z in stack.weights], Moments.zeros(H), 0
     while monitor.running:
-        epoch, total = monitor.n_iter + 1, 0.0
+        total = 0.0
         for batch in _batches(len(H), batch_size, rng):
-            codes, slopes = run(stack, H[batch])
-            penalty, of_penalties = penalty_gradients(penalties, codes, data)
-            loss, by_codes, by_weights = backward(_samples(data, batch), stack, codes, slopes, of_penalties)
-            steps, total = steps + 1, total + loss + penalty
-            H[batch] = np.maximum(H[batch] - own.step(by_codes, epoch, rate, batch), 0)
-            for Z, moment, gradient in zip(stack.weights, moments, by_weights, strict=True):
-                Z -= moment.step(gradient, steps, rate)
-        monitor.step(total)
+            total += step(batch, _samples(data, batch), _of_batch(penalties, batch, len(H)), stack, H)
+        monitor.step(total, lambda: {"H": H, "weights": stack.weights})
     return stack, H
+
+
+def _gradients(data: Matrix, samples: Rows, penalties: list[Penalty | None], stack: Stack, H: np.ndarray):
+    """Return the objective of a batch and its gradients."""
+    codes, slopes = run(stack, H)
+    penalty, of_penalties = penalty_gradients(penalties, codes, data)
+    loss, by_codes, by_weights = backward(samples, stack, codes, slopes, of_penalties)
+    return loss + penalty, by_codes, by_weights
+
+
+def adam(data: Matrix, stack: Stack, H: np.ndarray, rate: float) -> Step:
+    """Return the steps of Adam with projection; the moments of codes change with their batch."""
+    moments, own = [Moments.zeros(Z) for Z in stack.weights], Moments.zeros(H)
+    seen, counts = 0, np.zeros(len(H), int)
+
+    def step(batch: Batch, samples: Rows, penalties: list[Penalty | None], stack: Stack, H: np.ndarray) -> float:
+        nonlocal seen
+        value, by_codes, by_weights = _gradients(data, samples, penalties, stack, H[batch])
+        seen += 1
+        counts[batch] += 1
+        H[batch] = np.maximum(H[batch] - own.step(by_codes, int(counts[batch][0]), rate, batch), 0)
+        for Z, moment, gradient in zip(stack.weights, moments, by_weights, strict=True):
+            Z -= moment.step(gradient, seen, rate)
+        return value
+
+    return step
+
+
+def sgd(data: Matrix, stack: Stack, H: np.ndarray, rate: float) -> Step:
+    """Return steps of gradient descent with projection, their size by Armijo's rule on the batch.
+
+    The size begins at ``1000 rate`` and is halved, for this batch and all later ones, until the batch decreases by a
+    half of what the gradient promises.
+    """
+    size = 1000 * rate
+
+    def step(batch: Batch, samples: Rows, penalties: list[Penalty | None], stack: Stack, H: np.ndarray) -> float:
+        nonlocal size
+        h = H[batch]
+        value, by_codes, by_weights = _gradients(data, samples, penalties, stack, h)
+        while True:
+            t = H.dtype.type(size)
+            new = np.maximum(h - t * by_codes, 0)
+            weights = [Z - t * G for Z, G in zip(stack.weights, by_weights, strict=True)]
+            promised = float(np.vdot(by_codes, h - new)) + size * sum(float(np.vdot(G, G)) for G in by_weights)
+            trial = _gradients(data, samples, penalties, Stack(weights, stack.activation), new)[0]
+            if trial <= value - 0.5 * promised:
+                H[batch], stack.weights = new, weights
+                return value
+            size /= 2
+            if size * promised <= np.finfo(H.dtype).eps * abs(value) or not promised > 0:
+                return value
+
+    return step
+
+
+STEPS: dict[str, Callable[[Matrix, Stack, np.ndarray, float], Step]] = {"adam": adam, "sgd": sgd}
+"""Steps of the stochastic solvers."""
+
+
+def _of_batch(penalties: list[Penalty | None], batch: Batch, n_samples: int) -> list[Penalty | None]:
+    """Return the penalties of the samples of a batch."""
+    if isinstance(batch, slice):
+        return penalties
+    return [penalty and penalty.take(batch, n_samples) for penalty in penalties]
 
 
 def _batches(n: int, size: int | None, rng: np.random.RandomState) -> list[slice] | list[np.ndarray]:

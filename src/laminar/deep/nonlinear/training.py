@@ -9,17 +9,19 @@ import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
 from ..._engine.data.matrix import Matrix
-from ..._engine.monitor import Callback, Monitor, Solution
+from ..._engine.monitor import Callback, Monitor, Snapshot, Solution
 from ..._utils import threads
 from ..._utils.typing import Data, Seed
-from .gradients import Penalties, ReducedObjective, ScaleFreePenalty, as_data, as_penalties, from_unit, to_unit
+from .gradients import Penalties, Penalty, ReducedObjective, as_data, as_penalties, from_unit, to_unit
+from .nesterov import nesterov
 from .stack import Stack, run
-from .stochastic import adam
+from .stochastic import STEPS, stochastic_gradient
 
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
+At = Callable[[np.ndarray], dict]  # the codes and weights of a vector
 
 
-@dataclass
+@dataclass(kw_only=True)
 class StackFit(Solution):
     """Solution of a stack: codes of the top layer in ``factors["H"]``, and the weights.
 
@@ -65,23 +67,25 @@ def fit_stack(
         eliminate.
     H : ndarray of shape (n_samples, n_units)
         Start of the codes of the top layer.
-    solver : {"lbfgs", "apg", "adam"}, default="lbfgs"
-        L-BFGS-B, accelerated projected gradient, or stochastic gradient. The first two never increase the objective.
+    solver : {"lbfgs", "apg", "nesterov", "adam", "sgd"}, default="lbfgs"
+        L-BFGS-B; accelerated projected gradient, of all variables or, "nesterov", of each factor in turn; or stochastic
+        gradient, by Adam or plain. The first three never increase the objective.
     batch_size : int or None, default=None
-        Samples at a step of "adam"; None is all of them.
-    penalties : sequence of {None, ScaleFreePenalty} or None, default=None
+        Samples at a step of "adam" and "sgd"; None is all of them.
+    penalties : sequence of {None, ScaleFreePenalty, TracePenalty} or None, default=None
         One entry a layer, from the input up, see `loss_and_gradients`.
     max_iter : int, default=300
         Largest number of iterations, or epochs.
     tol : float, default=1e-5
-        Stop when 3 iterations in a row (20 epochs of "adam") have each lowered the objective by less than this part
-        of it. 0 runs all of ``max_iter``.
+        Stop when 3 iterations in a row (20 epochs of "adam" or "sgd") have each lowered the objective by less than this
+        part of it. 0 runs all of ``max_iter``.
     random_state : int, RandomState instance or None, default=None
         Seed of the order of the batches.
     callback : callable or None, default=None
-        Called with (iteration, objective, seconds); stops by returning True.
+        Called with (iteration, objective, snapshot), where ``snapshot()`` is the `StackFit` as of this iteration; stops
+        by returning True.
     learning_rate : float, default=1e-3
-        Step of "adam".
+        Step of "adam" and "sgd".
 
     Returns
     -------
@@ -97,12 +101,12 @@ def fit_stack(
     >>> fit.H.shape, fit.n_iter, bool(fit.history[-1] < fit.history[0])
     ((50, 3), 20, True)
     """
-    if solver not in ("lbfgs", "apg", "adam"):
-        raise ValueError(f'solver must be "lbfgs", "apg" or "adam"; got {solver!r}.')
+    if solver not in ("lbfgs", "apg", "nesterov", *STEPS):
+        raise ValueError(f'solver must be "lbfgs", "apg", "nesterov", "adam" or "sgd"; got {solver!r}.')
     if batch_size is not None and batch_size < 1:
         raise ValueError(f"batch_size must be at least 1, or None for all samples; got {batch_size}.")
-    if batch_size is not None and solver != "adam":
-        raise ValueError(f'batch_size={batch_size} needs solver="adam": "{solver}" takes all samples at once.')
+    if batch_size is not None and solver not in STEPS:
+        raise ValueError(f'batch_size={batch_size} needs solver="adam" or "sgd": "{solver}" takes all samples at once.')
     with threads.own_threads():
         data, penalties = as_data(X), as_penalties(penalties, stack)
         H = np.array(stack.check(H), dtype=data.dtype, order="C")
@@ -111,29 +115,48 @@ def fit_stack(
             raise ValueError(f"X has shape {data.shape}, but H and the first weights need {given}.")
         if (H < 0).any():
             raise ValueError(f"the codes to start from must be non-negative; the smallest entry is {H.min():.3g}.")
-        unit = data.scale**2
-        monitor = Monitor(max_iter, tol, _in_units(callback, unit), n_small=20 if solver == "adam" else 3)
+        reporter = None if callback is None else _reporter(callback, data, stack)
+        monitor = Monitor(max_iter, tol, reporter, n_small=20 if solver in STEPS else 3)
         inside = to_unit(stack, data)
-        if solver == "adam":
-            inside, H = adam(data, inside, H, penalties, monitor, batch_size, learning_rate, random_state)
+        if solver in STEPS:
+            step = STEPS[solver](data, inside, H, learning_rate)
+            inside, H = stochastic_gradient(data, inside, H, penalties, monitor, batch_size, step, random_state)
+        elif solver == "nesterov":
+            inside, H = nesterov(data, inside, H, penalties, monitor)
         else:
             inside, H = _fit_reduced(data, inside, H, penalties, monitor, {"lbfgs": lbfgs, "apg": apg}[solver])
-    history = [value * unit for value in monitor.history]
-    return StackFit({"H": H}, history, monitor.n_iter, monitor.converged, from_unit(inside, data))
+    return _reached(inside, H, Solution.reached({}, monitor), data)
 
 
-def _in_units(callback: Callback | None, unit: float) -> Callback | None:
-    """The callback, given objectives in the units of X."""
-    return None if callback is None else lambda i, value, seconds: callback(i, value * unit, seconds)
+def _reached(stack: Stack, H: np.ndarray, solution: Solution, data: Matrix) -> StackFit:
+    """Return weights and objectives in the units of X."""
+    history = [value * data.unit(2) for value in solution.history]
+    return StackFit(
+        {"H": H}, history, solution.n_iter, solution.converged, solution.iterations, stack=from_unit(stack, data)
+    )
+
+
+def _reporter(callback: Callback, data: Matrix, stack: Stack) -> Callback:
+    """Return a callback of the loop that calls one with objectives and a `StackFit` in the units of X."""
+
+    def report(iteration: int, value: float, snapshot: Snapshot) -> object:
+        def fit() -> StackFit:
+            parts = snapshot()
+            at = Solution({}, [value], iteration, False, [iteration])
+            return _reached(Stack([Z.copy() for Z in parts["weights"]], stack.activation), parts["H"].copy(), at, data)
+
+        return callback(iteration, value * data.unit(2), fit)
+
+    return report
 
 
 def _fit_reduced(
     data: Matrix,
     stack: Stack,
     H: np.ndarray,
-    penalties: Sequence[ScaleFreePenalty | None],
+    penalties: Sequence[Penalty | None],
     monitor: Monitor,
-    solver: Callable[[Objective, np.ndarray, int, Monitor], np.ndarray],
+    solver: Callable[[Objective, np.ndarray, int, Monitor, At], np.ndarray],
 ) -> tuple[Stack, np.ndarray]:
     """Minimise over H_m and ``Z_2 .. Z_m`` as one vector, and over Z_1 exactly."""
     reduced = ReducedObjective(data, stack.activation, penalties)
@@ -153,15 +176,19 @@ def _fit_reduced(
             [G.ravel() * x.dtype.type(s) for G, s in zip([by_codes, *by_weights], sizes, strict=True)]
         )
 
+    def at(x: np.ndarray) -> dict:
+        H, *hidden = split(x)
+        below = Stack([np.empty((len(stack.weights[0]), 0), H.dtype), *hidden], stack.activation)
+        return {"H": H, "weights": [reduced.first_weights(run(below, H)[0][0]), *hidden]}
+
     x = np.concatenate([F.ravel() / data.dtype.type(s) for F, s in zip(start, sizes, strict=True)])
     if monitor.running:
-        x = solver(objective, x, H.size, monitor)
-    H, *hidden = split(x)
-    below = Stack([np.empty((len(stack.weights[0]), 0), H.dtype), *hidden], stack.activation)
-    return Stack([reduced.first_weights(run(below, H)[0][0]), *hidden], stack.activation), H
+        x = solver(objective, x, H.size, monitor, at)
+    found = at(x)
+    return Stack(found["weights"], stack.activation), found["H"]
 
 
-def lbfgs(objective: Objective, x: np.ndarray, n_bounded: int, monitor: Monitor) -> np.ndarray:
+def lbfgs(objective: Objective, x: np.ndarray, n_bounded: int, monitor: Monitor, at: At) -> np.ndarray:
     """Minimise by L-BFGS-B; the first ``n_bounded`` entries stay non-negative."""
     bounds = [(0, None)] * n_bounded + [(None, None)] * (len(x) - n_bounded)
     unit = objective(x)[0] or 1.0  # the first step of the method depends on the units of its objective
@@ -171,7 +198,7 @@ def lbfgs(objective: Objective, x: np.ndarray, n_bounded: int, monitor: Monitor)
         return value / unit, np.divide(gradient, unit, dtype=np.float64)
 
     def record(intermediate_result: OptimizeResult) -> None:
-        monitor.step(intermediate_result.fun * unit)
+        monitor.step(intermediate_result.fun * unit, lambda: at(intermediate_result.x))
         if not monitor.running:
             raise StopIteration
 
@@ -187,30 +214,30 @@ def lbfgs(objective: Objective, x: np.ndarray, n_bounded: int, monitor: Monitor)
     return x
 
 
-def apg(objective: Objective, x: np.ndarray, n_bounded: int, monitor: Monitor) -> np.ndarray:
+def apg(objective: Objective, x: np.ndarray, n_bounded: int, monitor: Monitor, at: At) -> np.ndarray:
     """Minimise by accelerated projected gradient: steps by backtracking, restarts where momentum ascends."""
     value, gradient = objective(x)
-    y, at, slope, a = x, value, gradient, 1.0
+    y, value_at_y, slope, a = x, value, gradient, 1.0
     lipschitz = 10 * float(
         np.linalg.norm(gradient) / max(float(np.linalg.norm(x)), 1e-30)
     )  # a first step of a tenth of x
     while monitor.running:
-        new, new_value, new_gradient, lipschitz = _step(objective, y, at, slope, lipschitz, n_bounded)
+        new, new_value, new_gradient, lipschitz = _step(objective, y, value_at_y, slope, lipschitz, n_bounded)
         if not new_value < value:
             if y is x:  # no decrease, or one below rounding
                 monitor.converged = True
                 break
-            y, at, slope, a = x, value, gradient, 1.0
+            y, value_at_y, slope, a = x, value, gradient, 1.0
             continue
         a, before = (1 + np.sqrt(1 + 4 * a * a)) / 2, a
         beta = x.dtype.type((before - 1) / a)
         y, x, value, gradient = _project(new + beta * (new - x), n_bounded), new, new_value, new_gradient
-        monitor.step(value)
+        monitor.step(value, lambda x=x: at(x))
         lipschitz *= 0.9
         if beta:
-            at, slope = objective(y)
+            value_at_y, slope = objective(y)
         else:
-            y, at, slope = x, value, gradient
+            y, value_at_y, slope = x, value, gradient
     return x
 
 

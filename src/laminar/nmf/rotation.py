@@ -72,6 +72,6 @@ def nonnegative_rotation(
             if not start.converged:
                 start.iterate(tol)
         best = min(starts, key=lambda start: start.objective)
-        monitor.step(best.objective)
+        monitor.step(best.objective, lambda best=best: {"H": best.H})
         monitor.converged = all(start.converged for start in starts)
     return Solution.reached({"H": best.H}, monitor)

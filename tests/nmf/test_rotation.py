@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from laminar._engine.monitor import Monitor
-from laminar.deep.rotation import nonnegative_rotation
+from laminar.nmf.rotation import nonnegative_rotation
 
 
 @pytest.fixture
