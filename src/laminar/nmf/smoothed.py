@@ -55,7 +55,7 @@ class SmoothedSemiNMF(CallbackSupportMixin, Coder):
         the five nearest with weight 1, "chain" consecutive samples; a matrix holds the weights.
     alpha : float, default=5.0
         Weight of the penalty of the graph in (1).
-    max_iter : int, default=150
+    max_iter : int, default=500
         Maximum number of rotations.
     tol : float, default=1e-6
         The fit has converged when a rotation decreases (2) by at most ``tol`` of its value.
@@ -150,7 +150,7 @@ class SmoothedSemiNMF(CallbackSupportMixin, Coder):
         *,
         graph="rank",
         alpha=5.0,
-        max_iter=150,
+        max_iter=500,
         tol=1e-6,
         n_clusters=None,
         readout="directions",
