@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import nnls
 
 from laminar._engine.constraints import Free, NonNegative
 from laminar._engine.data.wrap import wrap
@@ -41,3 +42,17 @@ def test_codes_of_dependent_components_do_not_depend_on_start(name, case):
 def test_best_components_are_best_factor_of_transpose(case):
     X, _, H = case
     assert_allclose(best_factor(wrap(X).T, H, Free()), np.linalg.lstsq(H, X, rcond=None)[0].T, atol=1e-9)
+
+
+@pytest.mark.parametrize("condition", [1e3, 1e7, 1e9, 1e11, 1e13, 1e16])
+@pytest.mark.parametrize("in_cone", [True, False])
+def test_codes_as_good_as_active_sets_on_any_basis(condition, in_cone):
+    draw = np.random.default_rng(int(np.log10(condition)))
+    left, right = np.linalg.qr(draw.normal(size=(12, 12)))[0], np.linalg.qr(draw.normal(size=(30, 12)))[0]
+    basis = left @ np.diag(np.geomspace(1, 1 / condition, 12)) @ right.T
+    X = draw.gamma(1.0, size=(60, 12)) @ basis if in_cone else draw.normal(size=(60, 30))
+    data = wrap(X)
+    H = best_codes(data, np.ascontiguousarray(basis.T), NonNegative(), np.zeros((60, 12))) * data.scale
+    best = np.array([nnls(basis.T, x, maxiter=1200)[1] for x in X])
+    assert (H >= 0).all()
+    assert (np.linalg.norm(X - H @ basis, axis=1) <= best + 1e-6 * np.linalg.norm(X, axis=1)).all()

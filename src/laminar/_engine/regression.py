@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.optimize import nnls
 
+from .._utils import threads
 from .constraints import Constraint
 from .data.matrix import Matrix
 from .linalg.blocked import gram
@@ -25,6 +27,37 @@ def best_factor(data: Matrix, other: np.ndarray, constraint: Constraint, start: 
 
 def best_codes(data: Matrix, Z: np.ndarray, constraint: Constraint, start: np.ndarray | None = None) -> np.ndarray:
     """Return codes that depend on X and the components alone: with dependent components the start is not used."""
-    if start is not None and gram_solver(gram(Z))[1]:
-        start = None
-    return best_factor(data, Z, constraint, start)
+    if not gram_solver(gram(Z))[1]:
+        return best_factor(data, Z, constraint, start)
+    H = best_factor(data, Z, constraint)
+    return H if constraint.signed else _without_gram(data, Z, H)
+
+
+def _without_gram(data: Matrix, Z: np.ndarray, H: np.ndarray, *, tol: float = 1e-14) -> np.ndarray:
+    """Return the best non-negative codes on nearly dependent components, given those that their Gram matrix allows.
+
+    A Gram matrix squares the condition of Z: beyond 1e7 it does not know which codes are best. Rows that violate the
+    KKT conditions of the singular value decomposition of Z are solved by the active set method of Lawson and Hanson.
+    """
+    U, s, Vt = np.linalg.svd(Z.astype(np.float64), full_matrices=False)
+    keep = s > max(Z.shape) * np.finfo(np.float64).eps * s[0] if s[0] > 0 else s > 0
+    A = s[keep, None] * Vt[keep]  # ||x - h Z^T|| is ||x U - h A^T|| up to a constant
+    Y = data.product(U[:, keep].astype(data.dtype)).astype(np.float64)
+    size = np.linalg.norm(A, axis=0)
+
+    def work(b: slice) -> None:
+        h, y = H[b].astype(np.float64), Y[b]
+        residual = h @ A.T - y
+        gradient = residual @ A
+        allowed = tol * np.linalg.norm(y, axis=1, keepdims=True) * size
+        wrong = (np.where(h > 0, np.abs(gradient), -gradient) > allowed).any(axis=1)
+        for i in np.flatnonzero(wrong):
+            try:
+                found, error = nnls(A, y[i], maxiter=30 * A.shape[1])
+            except RuntimeError:  # too many changes of the active set
+                continue
+            if error < np.linalg.norm(residual[i]):
+                H[b.start + i] = found
+
+    threads.each(work, threads.blocks(len(H), 64))
+    return H
