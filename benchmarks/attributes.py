@@ -132,8 +132,9 @@ def own_layer(model, X, attribute):
     return model.transform(X, layer=model.attribute_layers_[attribute], readout="isometric")
 
 
-def deep(mode: str) -> Features:
-    return inductive(lambda: DeepWSF((2 * K, 150, K), mode=mode, max_iter=100), own_layer)
+def deep(**parameters) -> Features:
+    where = {"attribute_layers": "in order", "max_iter": 100}
+    return inductive(lambda: DeepWSF((2 * K, 150, K), **where, **parameters), own_layer)
 
 
 def training_layer(model, attribute):
@@ -150,9 +151,9 @@ METHODS: dict[str, Features] = {
     "DiscriminantNMF, isometric": alone(lambda: DiscriminantNMF(K)),
     "WSF, isometric": alone(lambda: WSF(K)),
     "WSF-MA, isometric": inductive(lambda: WSF(K), isometric),
-    "DeepWSF, network": deep("network"),
-    "DeepWSF, coupled": deep("coupled"),
-    "DeepWSF, as published": deep("paper"),
+    "DeepWSF": deep(),
+    "DeepWSF, coupled": deep(objective="coupled"),
+    "DeepWSF, as published": deep(rule="published", pretraining_max_iter=100),
     "graph bands, inductive": dense(together=False),
     "AttributeLayers, inductive": inductive(lambda: AttributeLayers(K), layer),
     "the same, raw codes": inductive(lambda: AttributeLayers(K, readout="raw"), layer),

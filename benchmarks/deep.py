@@ -55,7 +55,7 @@ def race(
     pairs: dict[str, list] = {name: [] for name in targets}
     for seed in range(5):
         for name, data in zip(targets, (X, X.astype(np.float32)), strict=True):
-            model = DeepSemiNMF(layers, graph=None, random_state=seed)
+            model = DeepSemiNMF(layers, random_state=seed)
             pairs[name].append((theirs, reach(model, data, error**2 / 2)))
     for name, target in targets.items():
         note = f"{spread(pairs[name])}; theirs once {theirs:.0f} s, error {error:.6g}"
@@ -65,7 +65,9 @@ def race(
 def sweep(model, X: np.ndarray) -> float:
     """Median seconds of a sweep of fine-tuning."""
     times: list[float] = []
-    model.set_params(callback=lambda *news: times.append(time.perf_counter()), tol=0, max_iter=40)
+    model.set_params(
+        callback=lambda state: times.append(time.perf_counter()) if state.stage == "fit" else None, tol=0, max_iter=40
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         seconds(lambda: model.fit(X))
@@ -79,7 +81,7 @@ def by_depth(X: np.ndarray, depths: Sequence[Sequence[int]], work: str) -> Itera
     for _ in range(3):
         for layers in depths:
             own.append(sweep(SemiNMF(layers[-1]), X))
-            ratios[layers].append(sweep(DeepSemiNMF(layers, graph=None), X) / own[-1])
+            ratios[layers].append(sweep(DeepSemiNMF(layers), X) / own[-1])
     for layers, found in ratios.items():
         note = f"{min(found):.3g} .. {max(found):.3g} of {len(found)}; SemiNMF {1e3 * np.median(own):.3g} ms"
         name = f"sweep of {'-'.join(map(str, layers))}, {work}"

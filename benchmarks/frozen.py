@@ -33,6 +33,7 @@ NEW = rng.gamma(0.6, size=(17, K)) @ Z0
 POSE = np.where(rng.random(N) < 0.5, H0[:, :3].argmax(1), -1)
 LIGHT = np.where(rng.random(N) < 0.4, H0[:, 3:].argmax(1), -1)
 BOTH = np.column_stack([POSE, LIGHT])
+IN_ORDER = {"attribute_layers": "in order"}
 SEQUENCES = np.repeat([0, 1, 2], N // 3)
 VIEWS = [POSITIVE[:, :10], POSITIVE[:, 10:], COUNTS[:, :8]]
 MISSING = [np.where(rng.random((N, 1)) < 0.2, np.nan, view) for view in VIEWS[:2]] + VIEWS[2:]
@@ -74,13 +75,13 @@ def cases() -> Iterator[tuple[str, Case]]:
         yield f"WSF none {name}", (lm.WSF(K, scale="none", max_iter=50, random_state=0), X, (POSE,), {})
         yield f"Concept {name}", (lm.ConceptFactorization(K, max_iter=60, random_state=0), X, (), {})
         yield f"DeepSemiNMF {name}", (lm.DeepSemiNMF((8, 4), random_state=0), X, (), {})
-        yield f"DeepSemiNMF plain {name}", (lm.DeepSemiNMF((8, 4), graph=None, random_state=0), X, (), {})
-        yield f"DeepSemiNMF narrow {name}", (lm.DeepSemiNMF((3, 5), graph=None, random_state=0), X, (), {})
-        coupled = lm.DeepSemiNMF((8, 6, 4), objective="coupled", graph=None, max_iter=60, random_state=0)
+        yield f"DeepSemiNMF plain {name}", (lm.DeepSemiNMF((8, 4), pretraining=None, random_state=0), X, (), {})
+        yield f"DeepSemiNMF narrow {name}", (lm.DeepSemiNMF((3, 5), random_state=0), X, (), {})
+        coupled = lm.DeepSemiNMF((8, 6, 4), objective="coupled", max_iter=60, random_state=0)
         yield f"DeepSemiNMF coupled {name}", (coupled, X, (), {})
         yield f"DeepWSF coupled {name}", (
-            lm.DeepWSF((8, 4), mode="coupled", max_iter=60, random_state=0), X, (BOTH,), {})  # fmt: skip
-        yield f"DeepWSF {name}", (lm.DeepWSF((8, 4), max_iter=15, random_state=0), X, (BOTH,), {})
+            lm.DeepWSF((8, 4), objective="coupled", **IN_ORDER, max_iter=60, random_state=0), X, (BOTH,), {})  # fmt: skip
+        yield f"DeepWSF {name}", (lm.DeepWSF((8, 4), **IN_ORDER, max_iter=15, random_state=0), X, (BOTH,), {})
         yield f"DeepWSF one layer {name}", (lm.DeepWSF((4,), random_state=0), X, (POSE,), {})
     graph = Labels() + 0.5 * Chain()
     yield "WSF graph sum", (lm.WSF(K, graph=graph, random_state=0), MIXED, (POSE,), {"groups": SEQUENCES})
@@ -93,7 +94,8 @@ def cases() -> Iterator[tuple[str, Case]]:
     )
     yield "Concept poly", (lm.ConceptFactorization(K, kernel="poly", max_iter=40, random_state=0), MIXED, (), {})
     yield "DeepSemiNMF knn", (lm.DeepSemiNMF((8, 4), graph="knn", random_state=0), MIXED, (), {})
-    yield "DeepSemiNMF clusters", (lm.DeepSemiNMF((8, 4), n_clusters=3, random_state=0), POSITIVE, (), {})
+    yield "SmoothedSemiNMF", (lm.SmoothedSemiNMF(4, random_state=0), MIXED, (), {})
+    yield "SmoothedSemiNMF clusters", (lm.SmoothedSemiNMF(4, n_clusters=3, random_state=0), POSITIVE, (), {})
     yield "DeepSemiNMF batches", (lm.DeepSemiNMF((8, 4), batch_size=30, max_iter=5, random_state=0), MIXED, (), {})
     for activation in ("stanh", "square", "relu", "softplus", "sigmoid"):
         yield f"DeepSemiNMF {activation}", (
@@ -102,10 +104,13 @@ def cases() -> Iterator[tuple[str, Case]]:
         yield f"DeepSemiNMF relu {solver}", (
             lm.DeepSemiNMF((8, 4), activation="relu", solver=solver, max_iter=12, random_state=0), POSITIVE, (), {}
         )  # fmt: skip
-    yield "DeepWSF relu", (lm.DeepWSF((8, 4), activation="relu", max_iter=12, random_state=0), POSITIVE, (BOTH,), {})
+    yield (
+        "DeepWSF relu",
+        (lm.DeepWSF((8, 4), **IN_ORDER, activation="relu", max_iter=12, random_state=0), POSITIVE, (BOTH,), {}),
+    )
     yield (
         "DeepWSF auto",
-        (lm.DeepWSF((8, 4), attribute_layers="auto", max_iter=12, random_state=0), POSITIVE, (BOTH,), {}),
+        (lm.DeepWSF((8, 4), attribute_layers="mutual information", max_iter=12, random_state=0), POSITIVE, (BOTH,), {}),
     )
     yield "AttributeLayers", (lm.AttributeLayers(6, random_state=0), POSITIVE, (BOTH,), {})
     yield "AttributeLayers sparse", (lm.AttributeLayers(6, random_state=0), SPARSE, (BOTH,), {})
@@ -139,9 +144,14 @@ def published() -> Iterator[tuple[str, Case]]:
             yield f"published SemiNMF {name} {n}", (lm.SemiNMF(K, **how), X, (), {})
             yield f"published WSF {name} {n}", (lm.WSF(K, **how), X, (POSE,), {})
             yield f"published Concept {name} {n}", (lm.ConceptFactorization(K, **how), X, (), {})
-            yield f"published DeepSemiNMF {name} {n}", (lm.DeepSemiNMF((8, 4), **how), X, (), {})
-            paper = {name: value for name, value in how.items() if name != "rule"}
-            yield f"published DeepWSF {name} {n}", (lm.DeepWSF((8, 4), mode="paper", **paper), X, (BOTH,), {})
+            yield (
+                f"published DeepSemiNMF {name} {n}",
+                (lm.DeepSemiNMF((8, 4), pretraining_max_iter=n, **how), X, (), {}),
+            )
+            yield (
+                f"published DeepWSF {name} {n}",
+                (lm.DeepWSF((8, 4), **IN_ORDER, pretraining_max_iter=n, **how), X, (BOTH,), {}),
+            )
         yield f"published MultiView {n}", (
             lm.MultiViewDeepNMF((8, 4), beta=0.1, gamma=0.5, n_clusters=3, **how), VIEWS, (), {})  # fmt: skip
         yield f"published MultiNMF {n}", (lm.MultiNMF(4, max_inner_iter=n, **how), VIEWS, (), {})

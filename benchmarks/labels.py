@@ -23,6 +23,7 @@ from laminar import (
     ConceptFactorization,
     ConstrainedNMF,
     DeepSemiNMF,
+    SmoothedSemiNMF,
     DiscriminantNMF,
     SemiNMF,
 )
@@ -80,7 +81,8 @@ METHODS: dict[str, Clusterer] = {
     "NMF": blind(lambda c: NMF(c)),
     "SemiNMF": blind(lambda c: SemiNMF(c)),
     "GNMF": blind(lambda c: GNMF(c)),
-    "DeepSemiNMF": blind(lambda c: DeepSemiNMF(layers=(c,), n_clusters=c)),
+    "DeepSemiNMF": blind(lambda c: DeepSemiNMF((4 * c, c), n_clusters=c)),
+    "SmoothedSemiNMF": blind(lambda c: SmoothedSemiNMF(c, n_clusters=c)),
     "ConceptFactorization": blind(lambda c: ConceptFactorization(c)),
     "sGNMF (GNMF with labels)": of(lambda c: GNMF(c)),
     "WSF": of(lambda c: WSF(c)),

@@ -18,7 +18,11 @@ from .harness import Race, Row, median_ratio, seconds, spread
 
 def until(model, target: float):
     """Make a model stop as soon as its objective is at most ``target`` (already beaten: after one sweep)."""
-    return model.set_params(callback=lambda i, value, t: value <= target, tol=0, max_iter=2000)
+    return model.set_params(callback=lambda state: _fitting(state) and state.objective <= target, tol=0, max_iter=2000)
+
+
+def _fitting(state) -> bool:
+    return state.stage == "fit"
 
 
 def reach(model, X, target: float) -> Race:
@@ -28,11 +32,11 @@ def reach(model, X, target: float) -> Race:
     """
     arrived = float("inf")
 
-    def watch(iteration: int, value: float, _: float) -> bool:
+    def watch(state) -> bool:
         nonlocal arrived
-        if value <= target * (1 + 1e-6):
+        if _fitting(state) and state.objective <= target * (1 + 1e-6):
             arrived = min(arrived, time.perf_counter())
-        return value <= target
+        return _fitting(state) and state.objective <= target
 
     model.set_params(callback=watch, tol=0, max_iter=2000)
     with warnings.catch_warnings():

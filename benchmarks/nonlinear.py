@@ -54,7 +54,7 @@ class Adam:
 def trace(fit: Callable) -> list[tuple[float, float]]:
     """Seconds and objective after every iteration of a fit."""
     seen, began = [], time.perf_counter()
-    fit(callback=lambda i, value, _: seen.append((time.perf_counter() - began, value)) and None)
+    fit(callback=lambda i, value, snapshot: seen.append((time.perf_counter() - began, value)) and None)
     return seen
 
 

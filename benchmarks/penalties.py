@@ -22,7 +22,7 @@ SWEEPS, REPEATS = 12, 5
 def fitted(model, X, y, start):
     """Fit for a fixed number of sweeps; returns the seconds of one, set-up not counted."""
     marks = []
-    model.set_params(init=start, tol=0, callback=lambda i, value, s: marks.append((i, s)))
+    model.set_params(init=start, tol=0, callback=lambda state: marks.append((state.iteration, state.seconds)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, y)

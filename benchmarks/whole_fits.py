@@ -66,13 +66,13 @@ def cases(repeat: int) -> dict:
     found["ConceptFactorization orl 20"] = fit(lm.ConceptFactorization(20, **seed), "orl")
     found["MultiLayerNMF orl 80-40"] = fit(lm.MultiLayerNMF((80, 40), **seed), "orl")
     found["DeepSemiNMF pie 200-40"] = fit(lm.DeepSemiNMF((200, 40), **seed), "pie_pose27")
-    found["DeepSemiNMF plain centred orl 80-40"] = fit(lm.DeepSemiNMF((80, 40), graph=None, **seed), "orl", True)
-    coupled = lm.DeepSemiNMF((80, 40, 20), graph=None, objective="coupled", **seed)
+    found["DeepSemiNMF plain centred orl 80-40"] = fit(lm.DeepSemiNMF((80, 40), **seed), "orl", True)
+    coupled = lm.DeepSemiNMF((80, 40, 20), objective="coupled", **seed)
     found["DeepSemiNMF coupled orl 80-40-20"] = fit(coupled, "orl")
     relu = lm.DeepSemiNMF((80, 40), activation="relu", max_iter=60, tol=0, **seed)
     found["DeepSemiNMF relu orl 80-40"] = fit(relu, "orl")
     found["DeepWSF orl 80-40"] = fit(lm.DeepWSF((80, 40), max_iter=60, tol=0, **seed), "orl", y=True)
-    found["DeepWSF coupled orl 80-40"] = fit(lm.DeepWSF((80, 40), mode="coupled", **seed), "orl", y=True)
+    found["DeepWSF coupled orl 80-40"] = fit(lm.DeepWSF((80, 40), objective="coupled", **seed), "orl", y=True)
     found["MultiViewDeepNMF yale_mv"] = views(lm.MultiViewDeepNMF(n_clusters=15, **seed), "yale_mv")
     found["MultiViewDeepNMF auto orl_mv"] = views(
         lm.MultiViewDeepNMF((80, 40), weights="auto", n_clusters=40, **seed), "orl_mv"

@@ -76,7 +76,7 @@ def build_app() -> "Typer":
             int, typer.Option(min=0, help="Seed of the faces, of the choice of labels and of the methods.")
         ] = 0,
     ):
-        """Fit NMF, SemiNMF, DeepSemiNMF and AttributeLayers to rendered faces and score each layer.
+        """Fit NMF, SemiNMF, DeepSemiNMF, SmoothedSemiNMF and AttributeLayers to rendered faces and score each layer.
 
         Prints, for identity, pose and light, clustering accuracy, NMI and the accuracy of a linear classifier; writes
         a figure. AttributeLayers and the classifier are given 10 % of the labels. One to two minutes. Needs

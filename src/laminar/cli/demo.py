@@ -20,6 +20,7 @@ from laminar._utils.extras import require
 from laminar.attributes.layers import AttributeLayers
 from laminar.datasets import make_faces, partial_labels
 from laminar.deep.semi import DeepSemiNMF
+from laminar.nmf.smoothed import SmoothedSemiNMF
 from laminar.evaluation.tables import layer_features, layer_names
 from laminar.nmf.nmf import NMF
 from laminar.nmf.semi import SemiNMF
@@ -113,7 +114,7 @@ def methods(seed: int = 0, n_components: int = 40) -> dict:
     --------
     >>> from laminar.cli.demo import methods
     >>> list(methods())
-    ['pixels', 'whitened SVD', 'NMF', 'SemiNMF', 'DeepSemiNMF', 'AttributeLayers']
+    ['pixels', 'whitened SVD', 'NMF', 'SemiNMF', 'DeepSemiNMF', 'SmoothedSemiNMF', 'AttributeLayers']
     """
     return {
         "pixels": Baseline(np.asarray),
@@ -121,6 +122,7 @@ def methods(seed: int = 0, n_components: int = 40) -> dict:
         "NMF": NMF(n_components=n_components, max_iter=2000, random_state=seed),
         "SemiNMF": SemiNMF(n_components=n_components, random_state=seed),
         "DeepSemiNMF": DeepSemiNMF(layers=(100, n_components), random_state=seed),
+        "SmoothedSemiNMF": SmoothedSemiNMF(n_components, random_state=seed),
         "AttributeLayers": AttributeLayers(random_state=seed),
     }
 
@@ -157,7 +159,7 @@ def run(
     --------
     >>> from laminar.cli.demo import run
     >>> run(size=12, n_identities=3).scores.shape
-    (10, 9)
+    (11, 9)
     """
     pandas = require("pandas", "report", __name__)
     with watch("faces"):
@@ -235,8 +237,8 @@ def figure(result: Bunch) -> Figure:
     headers = {name: f"{name} ({len(faces.names[name])})" for name in ATTRIBUTES}
     titles = {"accuracy": "Clusters", "classifier": f"Classifier, {LABELLED:.0%} of the labels"}
     tables = {titles[m]: scores.xs(m, axis=1, level=1).rename(columns=headers) for m in titles}
-    deep, layered = result.models["DeepSemiNMF"], result.models["AttributeLayers"]
-    components = {"DeepSemiNMF, layer 2": deep.components_}
+    smoothed, layered = result.models["SmoothedSemiNMF"], result.models["AttributeLayers"]
+    components = {"SmoothedSemiNMF": smoothed.components_}
     components |= {f"Layer of {name}": layered.layers_[i].components for i, name in enumerate(ATTRIBUTES)}
     counts = [len(faces.names[name]) for name in ATTRIBUTES]
     title = "{} faces: {} people, {} poses, {} lights".format(len(faces.X), *counts)

@@ -75,7 +75,7 @@ def select_layers(
         Layers to choose from, each from the input up, as ``[(20,), (100, 20), (100, 40)]``.
     estimator : model or None, default=None
         What is fitted: its ``layers``, or ``n_components`` where it has one layer, are set to each candidate. None is
-        ``DeepSemiNMF(graph=None, tol=1e-4)``.
+        ``DeepSemiNMF(tol=1e-4)``.
     method : {"entries", "stability"}, default="entries"
         "entries" hides a third of the samples on a third of the features, fits the rest and predicts what was hidden
         (bi-cross-validation). The score is the share of the hidden squares that was predicted: 1 is perfect.
@@ -130,7 +130,7 @@ def select_layers(
     if n_repeats < 2:
         raise ValueError(f"n_repeats must be at least 2, for a standard error; got {n_repeats}.")
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=4, ensure_min_features=3)
-    estimator = DeepSemiNMF(graph=None, tol=1e-4) if estimator is None else estimator
+    estimator = DeepSemiNMF(tol=1e-4) if estimator is None else estimator
     models = {layers: _sized(estimator, layers) for layers in _read(candidates, method)}
     seeds = check_random_state(random_state).randint(2**31 - 1, size=n_repeats)
     scores = _score(models, X, _METHODS[method], seeds, verbose)
