@@ -87,12 +87,15 @@ def kkt(X, H, Z):
 # --------------------------------------------------------------------------------------------------- with labels
 
 
-def class_mask(y, n_components, per_class=1):
-    """M of class-driven NMF, entry by entry; y holds classes 0, 1, ... and -1 where unknown."""
-    M = np.zeros((len(y), n_components))
+def class_mask(y, owners):
+    """M of class-driven NMF, eq. 5 of Xiao et al., entry by entry: every coefficient not of the sample's own class.
+
+    y holds classes 0, 1, ... and -1 where unknown; owners those of the components, -1 for none.
+    """
+    M = np.zeros((len(y), len(owners)))
     for i, label in enumerate(y):
-        for a in range(per_class * (max(y) + 1)):
-            M[i, a] = label >= 0 and a // per_class != label
+        for a, owner in enumerate(owners):
+            M[i, a] = label >= 0 and owner >= 0 and owner != label
     return M
 
 
