@@ -21,11 +21,11 @@ from .._engine.problem import Factors
 from .._engine.terms import KL, Constant, Majoriser, SplitRows, Term
 from .._engine.updates import Update
 from .._utils import threads
-from ..graphs import KNN, Graph, GraphOperator, LabelledKNN, as_graph
+from ..graphs import KNN, Graph, GraphOperator, as_graph, with_labels
 
 
 class GNMF(NonNegativeData, Penalized):
-    """Graph-regularised NMF (GNMF): codes that are smooth over a graph; with labels, semi-supervised GNMF.
+    """Graph-regularised NMF (GNMF): codes that are smooth over a graph; with labels, semi-supervised GNMF (sGNMF).
 
     Minimises over H >= 0 (n_samples, k), the codes, and Z >= 0 (k, n_features), the components (scikit-learn calls them
     W and H)::
@@ -46,14 +46,15 @@ class GNMF(NonNegativeData, Penalized):
         Number of components k.
     loss : {"frobenius", "kl"}, default="frobenius"
         Half the squared error, or the generalised Kullback-Leibler divergence (counts, spectra, text).
-    graph : {"knn", "labels", "chain"}, Graph, sparse matrix or ndarray, default="knn"
+    graph : {"knn", "labels", "chain", "rank"}, Graph, sparse matrix or ndarray, default="knn"
         The graph W: "knn" links each sample to its ``n_neighbors`` nearest ones (weight 1, either direction); "labels"
-        links samples that share a known label of y; "chain" links consecutive samples of a sequence; a matrix holds the
-        weights, symmetric and non-negative. Graphs can be summed:
-        ``laminar.graphs.KNN(5) + 0.5 * laminar.graphs.Chain()``.
+        links samples that share a known label of y; "chain" links consecutive samples of a sequence; "rank" links
+        neighbours with weights 1, 1/2, 1/3 and so on; a matrix holds the weights, symmetric and non-negative. Graphs
+        can be summed: ``laminar.graphs.KNN(5) + 0.5 * laminar.graphs.Chain()``. With y a graph of nearest neighbours,
+        of any weights, also in a sum, is that of semi-supervised GNMF, :class:`laminar.graphs.LabelledKNN`: two samples
+        of known class are linked if and only if the classes are equal. Other graphs that do not use y refuse it.
     n_neighbors : int, default=5
-        Neighbours of each sample in the graph "knn". With y (semi-supervised GNMF) two samples of known class are
-        linked if and only if the classes are equal.
+        Neighbours of each sample in the graph "knn".
     alpha : float, default=0.1
         Weight of the penalty; with 0 the model is NMF.
     scale : {"invariant", "none"}, default="invariant"
@@ -171,7 +172,7 @@ class GNMF(NonNegativeData, Penalized):
     _parameter_constraints: dict = {
         **Penalized._parameter_constraints,
         "loss": [StrOptions({"frobenius", "kl"})],
-        "graph": [StrOptions({"knn", "labels", "chain"}), Graph, "sparse matrix", np.ndarray],
+        "graph": [StrOptions({"knn", "labels", "chain", "rank"}), Graph, "sparse matrix", np.ndarray],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "alpha": [Interval(Real, 0, None, closed="left")],
     }
@@ -226,9 +227,20 @@ class GNMF(NonNegativeData, Penalized):
         """Return the graph of the samples; None with alpha = 0."""
         if self.alpha == 0:
             return None
-        if isinstance(self.graph, str) and self.graph == "knn":
-            return (KNN if y is None else LabelledKNN)(self.n_neighbors).build(X, y, groups)
-        return cast(Graph, as_graph(self.graph)).build(X, y, groups)
+        graph = KNN(self.n_neighbors) if self._is_knn else cast(Graph, as_graph(self.graph))
+        return with_labels(graph, y, X.shape[0]).build(X, y, groups)
+
+    @property
+    def _is_knn(self) -> bool:
+        return isinstance(self.graph, str) and self.graph == "knn"
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.n_neighbors != 5 and not self._is_knn:
+            raise ValueError(
+                f'n_neighbors={self.n_neighbors} has no effect with this graph: it is that of graph="knn". Use '
+                f"graph=laminar.graphs.KNN({self.n_neighbors}), or leave n_neighbors out."
+            )
 
     def _updates(self, problem: Factorization) -> dict[str, Update]:
         updates = super()._updates(problem)

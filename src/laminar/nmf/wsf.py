@@ -16,7 +16,7 @@ from .._engine.data.wrap import wrap
 from .._engine.problem import Factors
 from .._engine.updates import hals_or_exact
 from .._utils.labels import read_alphas, read_labels
-from ..graphs import Graph, GraphOperator, Labels, as_graph
+from ..graphs import Graph, GraphOperator, Labels, as_graph, with_labels
 
 
 class WSF(Penalized):
@@ -39,13 +39,17 @@ class WSF(Penalized):
     alpha : float or sequence of float, default=1.0
         Weight of the penalty, one for all attributes or one for each.
     weight : {"binary", "rbf", "dot"}, default="binary"
-        Weight of the link between two samples of a class: 1; ``exp(-||x_i - x_j||^2 / (2 b^2))`` with b the median
-        distance inside classes; or the inner product of the samples, which must not be negative ([1]_, eq. 16, 17 and
-        18).
-    graph : {"labels", "knn", "chain"}, Graph, sparse matrix or ndarray, default="labels"
+        Weight of the link between two samples of a class: 1; ``exp(-||x_i - x_j||^2 / (2 sigma^2))``; or the inner
+        product of the samples, or 0 where it is negative ([1]_, eq. 16, 17 and 18). The diagonal, which cancels in L_j,
+        is zero, as in the authors' code; ``graph=laminar.graphs.Labels(self_loops=True)`` has that of the paper.
+    bandwidth : float or None, default=None
+        sigma of ``weight="rbf"``; None means the median distance inside classes.
+    graph : {"labels", "knn", "chain", "rank"}, Graph, sparse matrix or ndarray, default="labels"
         Graph of the samples, if not those of the labels: "knn" links each sample to its five nearest ones; "chain"
-        links consecutive samples of a sequence; a matrix holds the weights, symmetric and non-negative. Graphs can be
-        summed: ``WSF(graph=Labels() + 0.5 * Chain())`` with those of `laminar.graphs`. ``alpha`` is then one number.
+        links consecutive samples of a sequence; "rank" links neighbours with weights 1, 1/2, 1/3 and so on; a matrix
+        holds the weights, symmetric and non-negative. Graphs can be summed: ``WSF(graph=Labels() + 0.5 * Chain())``
+        with those of `laminar.graphs`. ``alpha`` is then one number. With y a graph of nearest neighbours becomes
+        :class:`laminar.graphs.LabelledKNN`, also in a sum; other graphs that do not use y refuse it.
     scale : {"invariant", "none"}, default="invariant"
         Whether the penalty has the factors ``||z_a||^2``. "none" leaves them out, as published: smaller codes with
         larger components then decrease the penalty at no cost, the objective has no minimiser, and the result depends
@@ -154,7 +158,8 @@ class WSF(Penalized):
         **Penalized._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
         "weight": [StrOptions({"binary", "rbf", "dot"})],
-        "graph": [StrOptions({"knn", "labels", "chain"}), Graph, "sparse matrix", np.ndarray],
+        "bandwidth": [Interval(Real, 0, None, closed="neither"), None],
+        "graph": [StrOptions({"knn", "labels", "chain", "rank"}), Graph, "sparse matrix", np.ndarray],
     }
     _constraints = {"H": NonNegative(), "Z": Free()}
     _fast = Rule(init="lp", solvers={"auto": hals_or_exact, "hals": hals_or_exact})
@@ -166,6 +171,7 @@ class WSF(Penalized):
         *,
         alpha=1.0,
         weight="binary",
+        bandwidth=None,
         graph="labels",
         scale="invariant",
         solver="auto",
@@ -182,6 +188,7 @@ class WSF(Penalized):
         self.n_components = n_components
         self.alpha = alpha
         self.weight = weight
+        self.bandwidth = bandwidth
         self.graph = graph
         self.scale = scale
         self.solver = solver
@@ -210,11 +217,29 @@ class WSF(Penalized):
 
     def _graphs(self, X, y, groups) -> list[tuple[float, GraphOperator]]:
         """Return the graph of each attribute, or the given one, with its weight."""
-        if not (isinstance(self.graph, str) and self.graph == "labels"):
+        if not self._is_labels:
             (alpha,) = read_alphas(self.alpha, 1)
-            return [(alpha, cast(Graph, as_graph(self.graph)).build(X, y, groups))]
+            graph = with_labels(cast(Graph, as_graph(self.graph)), y, X.shape[0])
+            return [(alpha, graph.build(X, y, groups))]
         if y is None:
             return []
         attributes = read_labels(y, X.shape[0])
         alphas = read_alphas(self.alpha, len(attributes))
-        return [(alpha, Labels(self.weight).link(X, a)) for alpha, a in zip(alphas, attributes, strict=True)]
+        spec = Labels(self.weight, bandwidth=self.bandwidth)
+        return [(alpha, spec.link(X, a)) for alpha, a in zip(alphas, attributes, strict=True)]
+
+    @property
+    def _is_labels(self) -> bool:
+        return isinstance(self.graph, str) and self.graph == "labels"
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.weight != "binary" and not self._is_labels:
+            raise ValueError(
+                f'weight="{self.weight}" has no effect with this graph: it is that of graph="labels". Use '
+                f'laminar.graphs.Labels("{self.weight}") in the graph, or leave weight out.'
+            )
+        if self.bandwidth is not None and self.weight != "rbf":
+            raise ValueError(
+                f'bandwidth={self.bandwidth} has no effect with weight="{self.weight}": it is that of weight="rbf".'
+            )
