@@ -179,8 +179,10 @@ def append_unknown(classes: np.ndarray) -> np.ndarray:
     >>> append_unknown(np.array([3, 5])), append_unknown(np.array(["left", "right"]))
     (array([ 3,  5, -1]), array(['left', 'right', ''], dtype='<U5'))
     """
-    unknown = {"i": -1, "u": -1, "f": np.nan, "U": ""}.get(classes.dtype.kind)
-    return np.append(classes.astype(object) if unknown is None else classes, unknown)
+    unknown = {"i": -1, "u": -1, "f": np.nan, "U": ""}
+    if classes.dtype.kind in unknown:
+        return np.append(classes, [unknown[classes.dtype.kind]])
+    return np.array([*classes.tolist(), None], dtype=object)
 
 
 def attribute_names(attributes: Sequence[Attribute]) -> list[Hashable]:

@@ -311,7 +311,7 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         names, per_class = attribute.classes.tolist(), self.components_per_class
         n_classes = self._n_classes(names)
         if isinstance(per_class, Integral | Mapping):
-            named, each = _counts_by_name(names, per_class)
+            named, each = _counts_by_name(names, cast(int | Mapping, per_class))
             if n_classes is not None:
                 return named + [each] * (n_classes - len(names))
             return named + self._further(named, each, blank)
@@ -411,6 +411,6 @@ def _counts_by_name(names: list, per_class: int | Mapping) -> tuple[list[int], i
             f"components_per_class names classes that are not known: {strange}; the classes are {names}. Label a "
             "sample of each, or name them in classes."
         )
-    if not all(isinstance(count, Integral) and count >= 1 for count in per_class.values()):
+    if not all(isinstance(count, Integral) and int(count) >= 1 for count in per_class.values()):
         raise ValueError(f"components_per_class must hold integers of at least 1; got {per_class!r}.")
     return [int(per_class.get(name, 1)) for name in names], 1

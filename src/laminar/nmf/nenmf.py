@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -116,8 +117,8 @@ class System(NamedTuple):
 
 
 def _gradient_norm(factors: Factors, systems: dict[str, System], units: dict[str, float]) -> float:
-    norms = (units[name] * _projected_norm(F, F @ systems[name].G - systems[name].B) for name, F in factors.items())
-    return float(np.hypot(*norms))
+    norms = [units[name] * _projected_norm(F, F @ systems[name].G - systems[name].B) for name, F in factors.items()]
+    return math.hypot(*norms)
 
 
 def _projected_norm(F: np.ndarray, gradient: np.ndarray) -> float:
