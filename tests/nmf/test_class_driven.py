@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import get_tags
 
 from laminar import NMF, ClassDrivenNMF
 from reference import models as plain
@@ -250,6 +251,27 @@ def test_classes_of_the_components(parameters, owners):
     names = parameters.get("classes")
     expected = names if isinstance(names, list) else [] if "y" in parameters else [0, 1, 2]
     assert model.classes_.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("parameters", "required"),
+    [
+        ({}, True),
+        ({"components_per_class": {1: 2}}, True),
+        ({"n_components": 3}, False),
+        ({"classes": 3}, False),
+        ({"classes": ["a", "b"]}, False),
+        ({"components_per_class": [1, 2]}, False),
+    ],
+)
+def test_labels_are_required_where_they_count_the_classes(parameters, required):
+    model = ClassDrivenNMF(**parameters, max_iter=2)
+    assert get_tags(model).target_tags.required == required
+    if required:
+        with pytest.raises(ValueError, match="requires y to be passed"):
+            model.fit(X)
+    else:
+        assert model.fit(X).components_.shape[1] == P
 
 
 # ------------------------------------------------------------------------------------------ classes without a label

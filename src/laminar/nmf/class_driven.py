@@ -47,7 +47,7 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
     n_components : int or None, default=None
         Number of components k. None means ``components_per_class`` for every class, and the free ones. With
         ``classes=None`` components beyond those of the classes of y belong to further classes, which no sample is
-        labelled with. Where neither y nor another parameter says how many classes there are it must be given.
+        labelled with. It must be given where the number of classes follows neither from y nor from another parameter.
     loss : {"frobenius", "kl"}, default="frobenius"
         Half the squared error, or the generalised Kullback-Leibler divergence (counts, spectra, text).
     classes : int, array-like or None, default=None
@@ -276,7 +276,7 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         if not problem.penalised or not isinstance(self.init, str):
             return factors
         if self._rule is self._fast:
-            # Those of an initialiser, the first of which may be the mean of all samples, say little about classes.
+            # The components of an initialiser, of which the first may be the mean of all samples, separate no classes.
             plain = replace(problem, addends=problem.addends[:1])
             updates, every = self._updates(problem), FITS[self.loss].evaluate_every
             monitor = Monitor(max_iter=20, tol=0)
@@ -338,8 +338,8 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         if self.n_components is None and not named:
             what = "y to be passed, but the target y is None" if blank else "a known label, and y has none"
             raise ValueError(
-                f"ClassDrivenNMF requires {what}: with n_components=None the classes say how many components there "
-                "are. Label one sample at least, or give classes or n_components."
+                f"ClassDrivenNMF requires {what}: the number of components follows from that of "
+                "classes. Label one sample at least, or give classes or n_components."
             )
         if self.n_components is None:
             return []

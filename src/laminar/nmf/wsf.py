@@ -43,7 +43,7 @@ class WSF(Penalized):
         product of the samples, or 0 where it is negative ([1]_, eq. 16, 17 and 18). The diagonal, which cancels in L_j,
         is zero, as in the authors' code; ``graph=laminar.graphs.Labels(self_loops=True)`` has that of the paper.
     bandwidth : float or None, default=None
-        sigma of ``weight="rbf"``; None means the median distance inside classes.
+        Width sigma of ``weight="rbf"``; None means the median distance inside classes.
     graph : {"labels", "knn", "chain", "rank"}, Graph, sparse matrix or ndarray, default="labels"
         Graph of the samples, if not those of the labels: "knn" links each sample to its five nearest ones; "chain"
         links consecutive samples of a sequence; "rank" links neighbours with weights 1, 1/2, 1/3 and so on; a matrix
