@@ -23,9 +23,9 @@ from laminar import (
     ConceptFactorization,
     ConstrainedNMF,
     DeepSemiNMF,
-    SmoothedSemiNMF,
     DiscriminantNMF,
     SemiNMF,
+    SmoothedSemiNMF,
 )
 from laminar._engine.data.svd import truncated_svd
 from laminar._engine.data.wrap import wrap

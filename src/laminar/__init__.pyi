@@ -20,12 +20,12 @@ from .nmf.class_driven import ClassDrivenNMF as ClassDrivenNMF
 from .nmf.concept import ConceptFactorization as ConceptFactorization
 from .nmf.constrained import ConstrainedNMF as ConstrainedNMF
 from .nmf.discriminant import DiscriminantNMF as DiscriminantNMF
-from .nmf.graph import GNMF as GNMF
-from .nmf.graph import WSF as WSF
+from .nmf.gnmf import GNMF as GNMF
 from .nmf.nmf import NMF as NMF
 from .nmf.semi import SemiNMF as SemiNMF
 from .nmf.slow import SlowFeatureNMF as SlowFeatureNMF
 from .nmf.smoothed import SmoothedSemiNMF as SmoothedSemiNMF
+from .nmf.wsf import WSF as WSF
 from .temporal.sfa import SlowFeatureAnalysis as SlowFeatureAnalysis
 
 __version__: str

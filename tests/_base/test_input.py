@@ -150,9 +150,10 @@ n = 60_000
 X, y = np.random.default_rng(1).random((n, 30)), np.arange(n) % 30
 used = {}
 for model in [NMF(), NMF(loss="kl", rule="published"), SemiNMF(), WSF(), GNMF(graph="chain", loss="kl")]:
-    name = repr(model)
-    model.set_params(n_components=20, init="random", max_iter=6, tol=0).fit(X[:100], y[:100])  # compile
-    fit = peak(lambda: model.fit(X, y))
+    name, told = repr(model), (y,) if isinstance(model, WSF) else ()
+    model.set_params(n_components=20, init="random", max_iter=6, tol=0)
+    model.fit(X[:100], *(labels[:100] for labels in told))  # compile
+    fit = peak(lambda: model.fit(X, *told))
     codes = peak(lambda: model.transform(X)) if model.rule == "fast" and model.loss == "frobenius" else 0
     used[name] = fit, codes
 print(json.dumps(used))

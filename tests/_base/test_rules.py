@@ -1,6 +1,7 @@
 """`Rule` and `Published`: which update a model makes, by loss, solver and exponent."""
 
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -70,8 +71,10 @@ def test_exponent_without_effect_is_refused(model):
         model(2, eta=0.5).fit(np.ones((4, 3)))
 
 
-@pytest.mark.parametrize("model", [NMF, SemiNMF, GNMF, WSF])
-@pytest.mark.parametrize("solver", ["hals", "apg"])
+@pytest.mark.parametrize(
+    ("model", "solver"),
+    [(NMF, "hals"), *product([SemiNMF, GNMF, WSF], ["hals", "apg"])],  # NMF by "apg" is NeNMF
+)
 def test_solver_of_published_rule_is_refused(model, solver):
     with pytest.raises(ValueError, match='rule="published" is multiplicative'):
         model(2, rule="published", solver=solver).fit(np.ones((4, 3)))

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from laminar._utils.labels import Attribute, read_labels
+from laminar._utils.labels import Attribute, append_unknown, read_attribute, read_labels, with_classes
 
 NAN = float("nan")
 
@@ -111,3 +111,20 @@ def test_input_is_not_modified():
 def test_bad_labels(y, error, message):
     with pytest.raises(error, match=message):
         read_labels(y, 3)
+
+
+def test_labels_over_given_classes():
+    attribute = read_attribute([5, -1, 3, 5], n_samples=4)
+    wider = with_classes(attribute, [3, 4, 5])
+    assert wider.codes.tolist() == [2, -1, 0, 2]
+    assert wider.classes.tolist() == [3, 4, 5]
+    assert wider.class_sizes.tolist() == [1, 0, 2]
+    with pytest.raises(ValueError, match=r"classes does not name: \[5\]"):
+        with_classes(attribute, [3, 4])
+
+
+@pytest.mark.parametrize("classes", [[3, 5], [0.5, 2.5], ["a", "bc"], [False, True]])
+def test_appended_value_is_read_as_unknown(classes):
+    labels = append_unknown(np.array(classes))
+    assert labels[:-1].tolist() == classes
+    assert read_attribute(labels, n_samples=3).codes.tolist() == [0, 1, -1]

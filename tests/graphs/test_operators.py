@@ -257,6 +257,51 @@ def test_no_known_label_is_an_empty_graph(weight):
     assert operator.tocsr().nnz == 0
 
 
+POSITIVE = np.abs(H)
+LOOPS = {
+    "binary": (Labels(self_loops=True), 1.0 * SAME, 1.0),
+    "by class": (Labels(normalize="class", self_loops=True), SAME / CLASS_SIZE, 1 / CLASS_SIZE[:, 0]),
+    "rbf": (Labels("rbf", bandwidth=2.0, self_loops=True), SAME * heat(2.0), 1.0),
+    "dot": (Labels("dot", self_loops=True), SAME * (X @ X.T), (X**2).sum(1)),
+    "dot by class": (
+        Labels("dot", "class", self_loops=True),
+        SAME * (X @ X.T) / CLASS_SIZE,
+        (X**2).sum(1) / CLASS_SIZE[:, 0],
+    ),
+}
+
+
+@pytest.mark.parametrize(("graph", "W", "loops"), LOOPS.values(), ids=LOOPS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_self_loops_are_on_the_diagonal_and_not_in_the_laplacian(graph, W, loops, dtype):
+    """Trigeorgis et al., eq. 16 to 18, have W_ii; a sample of unknown class has none."""
+    W = W + np.diag(loops * KNOWN)
+    operator, H, tol = build(graph), POSITIVE, 1e-4 if dtype == np.float32 else 1e-10
+    F = H.astype(dtype)
+    assert np.allclose(operator.tocsr().toarray(), W)
+    assert np.allclose(operator.degree, W.sum(1))
+    assert np.allclose(operator.dot(F), W @ H, atol=tol)
+    assert np.allclose(operator.laplacian(F), laplacian(W) @ H, atol=tol)
+    assert np.allclose(operator.quad_columns(F), np.diag(H.T @ laplacian(W) @ H), rtol=1e-4)
+    plus, minus, remainder = (np.vstack([part(slice(0, 9)), part(slice(9, N))]) for part in operator.rows(F))
+    assert np.allclose(plus, W.sum(1)[:, None] * H, atol=tol)
+    assert np.allclose(minus, W @ H, atol=tol)
+    assert np.allclose(remainder, operator.row_curvature[:, None] * H - laplacian(W) @ H, atol=tol)
+    assert operator.dot(F).dtype == plus.dtype == minus.dtype == remainder.dtype == dtype
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("normalize", [None, "class"])
+def test_negative_inner_products_are_no_links(normalize, form):
+    mixed = X - X.mean(0)
+    W = SAME * np.maximum(mixed @ mixed.T, 0) / (CLASS_SIZE if normalize else 1)
+    operator = build(Labels("dot", normalize), form(mixed))
+    assert np.allclose(operator.tocsr().toarray(), W)
+    assert np.allclose(operator.laplacian(H), laplacian(W) @ H)
+    assert (W == 0).sum() > (~SAME).sum()  # some were negative
+    assert np.linalg.eigvalsh(laplacian(operator.tocsr().toarray())).min() > -1e-9
+
+
 def test_label_penalty_is_the_scatter_around_class_means():
     scatter = {c: ((H[c == Y] - H[c == Y].mean(axis=0)) ** 2).sum() for c in "abc"}
     assert build(Labels()).quad(H) == pytest.approx(sum(np.sum(c == Y) * scatter[c] for c in "abc"))
@@ -386,7 +431,6 @@ BAD_DATA = [
     (KNN(0), {}, "n_neighbors=0 must be at least 1"),
     (Labels(), {}, "needs y; pass y to fit"),
     (Labels(), {"y": [0, 1]}, f"y has 2 rows but X has {N} samples"),
-    (Labels("dot"), {"X": X - 1, "y": Y}, "needs X >= 0, but its minimum is -.*Use weight='rbf'"),
     (Labels(attribute=1), {"y": Y}, r"attribute=1 must name one column of y; its columns are \[0\]"),
     (LabelledKNN(), {"y": np.zeros((N, 2))}, "y has 2 attributes and LabelledKNN reads one; choose"),
     (
@@ -418,6 +462,8 @@ def test_data_that_do_not_fit_the_graph(graph, changes, message):
         (lambda: Labels(weight="heat"), "weight must be one of 'binary', 'rbf', 'dot'"),
         (lambda: Labels(normalize=True), "normalize must be one of None, 'class'; got True"),
         (lambda: Labels(bandwidth=-1), "bandwidth must be a finite number above 0; got -1"),
+        (lambda: Labels(bandwidth=1.0), "bandwidth=1.0 has no effect with weight='binary': it is that of weight='rbf'"),
+        (lambda: KNN(bandwidth=1.0), "bandwidth=1.0 has no effect with weight='binary': it is that of weight='heat'"),
         (lambda: LabelledKNN(label_weight=0), "label_weight must be a finite number above 0"),
         (lambda: LabelledKNN(weight="gauss"), "weight must be one of"),
         (lambda: -1 * KNN(), "a finite number >= 0 only; got -1"),

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import get_tags
 
 from laminar import NMF, ClassDrivenNMF
 from reference import models as plain
@@ -30,11 +31,12 @@ Y = np.where(rng.random(N) < 0.4, WHO, -1)  # what is told
 X = rng.gamma(0.7, size=(N, 5)) @ rng.gamma(0.7, size=(5, P)) + 2 * rng.gamma(1.0, size=(C, P))[WHO] + 0.01
 K = 2 * C + 1  # two components a class, and one that is free
 H0, Z0 = rng.uniform(0.1, 1, (N, K)), rng.uniform(0.1, 1, (K, P))
-M = plain.class_mask(Y, K, per_class=2)
+OWNERS = [0, 0, 1, 1, 2, 2, -1]
+M = plain.class_mask(Y, OWNERS)
 
 
 def fit(X=X, y=Y, k=K, **parameters):
-    defaults = {"components_per_class": 2, "random_state": 0, "tol": 1e-9, "max_iter": 60}
+    defaults = {"components_per_class": 2, "free_components": 1, "random_state": 0, "tol": 1e-9, "max_iter": 60}
     return ClassDrivenNMF(k, **(defaults | parameters)).fit(X, y)
 
 
@@ -61,7 +63,7 @@ def test_mask_of_the_papers_example():
     expected = [[0, 0, 1, 1, 1, 1], [1, 1, 0, 0, 1, 1], [1, 1, 1, 1, 0, 0], [0] * 6, [0] * 6]
     assert penalty.mask(slice(0, 5)).tolist() == expected
     assert penalty.mask(slice(1, 3)).tolist() == expected[1:3]
-    assert plain.class_mask([0, 1, 2, -1, -1], 6, per_class=2).tolist() == expected
+    assert plain.class_mask([0, 1, 2, -1, -1], [0, 0, 1, 1, 2, 2]).tolist() == expected
 
 
 @both_losses
@@ -109,7 +111,8 @@ def test_without_a_price_or_labels_it_is_nmf(way, given):
     way = {name: value for name, value in way.items() if name != "scale"}
     init = (H0, Z0) if given else "auto"
     expected = NMF(K, random_state=0, max_iter=25, init=init, **way).fit(X)
-    nothing = [{"alpha": 0}, {"y": None}, {"y": np.full(N, -1)}, {"y": np.where(Y == 1, "only class", None)}]
+    nothing = [{"alpha": 0}, {"y": None}, {"y": np.full(N, -1)}]
+    nothing += [{"y": np.where(Y == 1, "only class", None), "free_components": K - 2}]
     for case in nothing:
         model = fit(init=init, max_iter=25, tol=1e-5, **(way | case))
         assert np.array_equal(model.components_, expected.components_)
@@ -173,9 +176,11 @@ def test_names_of_classes_do_not_matter(loss, given):
         assert_allclose(other.components_, one.components_[order], atol=1e-7)
 
 
-def test_named_start_is_assigned_at_least_penalty():
-    model = ClassDrivenNMF(4, init="random", random_state=0)
-    problem = model._problem(X, Y, None)
+@pytest.mark.parametrize("y", [Y, [1] + [-1] * (N - 1), np.where(Y == 1, 1, -1)], ids=["all", "one", "one class"])
+@pytest.mark.parametrize("free", [0, 1])
+def test_named_start_is_assigned_at_least_penalty(y, free):
+    model = ClassDrivenNMF(4, free_components=free, init="random", random_state=0)
+    problem = model._problem(X, y, None)
     start = model._start(problem, X)
 
     def cost(order):
@@ -214,15 +219,131 @@ def test_sums_at_rest():
 
 
 def test_number_of_components():
-    assert fit(k=None).component_classes_.tolist() == [0, 0, 1, 1, 2, 2]
-    assert fit(k=None).components_.shape == (6, P)
-    assert fit(k=None, components_per_class=1).transform(X).shape == (N, 3)
-    assert fit().component_classes_.tolist() == [0, 0, 1, 1, 2, 2, -1]
-    blank = fit(y=None, k=4)
-    assert blank.component_classes_.tolist() == [-1] * 4
-    assert len(blank.classes_) == 0
+    assert fit(k=None).component_classes_.tolist() == OWNERS
+    assert fit(k=None, free_components=0).components_.shape == (6, P)
+    assert fit(k=None, components_per_class=1, free_components=0).transform(X).shape == (N, 3)
     assert list(fit().get_feature_names_out()) == [f"classdrivennmf{a}" for a in range(K)]
-    assert len(set(fit(k=None).predict(X))) == 6
+    assert len(set(fit(k=None).predict(X))) == 7
+
+
+NUMBERS = {  # parameters, classes of the components
+    "one component beyond": ({"k": 7}, [0, 0, 1, 1, 2, 2, 3]),
+    "components beyond": ({"k": 11}, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5]),
+    "and free ones": ({"k": 9, "free_components": 2}, [0, 0, 1, 1, 2, 2, 3, -1, -1]),
+    "number of classes": ({"classes": 5}, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]),
+    "names": ({"classes": [7, 2, 1, 0]}, [0, 0, 1, 1, 2, 2, 3, 3]),
+    "sequence": ({"components_per_class": [1, 2, 3]}, [0, 1, 1, 2, 2, 2]),
+    "longer sequence": ({"components_per_class": [1, 2, 3, 2]}, [0, 1, 1, 2, 2, 2, 3, 3]),
+    "sequence of names": ({"classes": [7, 2, 1, 0], "components_per_class": (1, 1, 1, 2)}, [0, 1, 2, 3, 3]),
+    "by name": ({"components_per_class": {1: 3}}, [0, 1, 1, 1, 2]),
+    "by name, more classes": ({"components_per_class": {1: 3}, "classes": 5}, [0, 1, 1, 1, 2, 3, 4]),
+    "no labels": ({"y": None, "k": 3}, [0, 0, 1]),
+    "no labels, classes": ({"y": None, "classes": 2}, [0, 0, 1, 1]),
+    "no labels, free": ({"y": None, "k": 2, "free_components": 2}, [-1, -1]),
+}
+
+
+@pytest.mark.parametrize(("parameters", "owners"), NUMBERS.values(), ids=NUMBERS)
+def test_classes_of_the_components(parameters, owners):
+    model = fit(**({"k": None, "free_components": 0, "max_iter": 2} | parameters))
+    assert model.component_classes_.tolist() == owners
+    assert model.components_.shape == (len(owners), P)
+    names = parameters.get("classes")
+    expected = names if isinstance(names, list) else [] if "y" in parameters else [0, 1, 2]
+    assert model.classes_.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("parameters", "required"),
+    [
+        ({}, True),
+        ({"components_per_class": {1: 2}}, True),
+        ({"n_components": 3}, False),
+        ({"classes": 3}, False),
+        ({"classes": ["a", "b"]}, False),
+        ({"components_per_class": [1, 2]}, False),
+    ],
+)
+def test_labels_are_required_where_they_count_the_classes(parameters, required):
+    model = ClassDrivenNMF(**parameters, max_iter=2)
+    assert get_tags(model).target_tags.required == required
+    if required:
+        with pytest.raises(ValueError, match="requires y to be passed|classes that are not known"):
+            model.fit(X)
+    else:
+        assert model.fit(X).components_.shape[1] == P
+
+
+# ------------------------------------------------------------------------------------------ classes without a label
+
+FEW = {  # labels of some of six classes
+    "one label": np.where(np.arange(N) == 7, 0, -1),
+    "two of six classes": np.where((Y >= 0) & (Y < 2), Y, -1),
+}
+few_labels = pytest.mark.parametrize("y", FEW.values(), ids=FEW)
+
+
+@few_labels
+@both_losses
+@pytest.mark.parametrize("parameters", [{"k": 6}, {"k": None, "classes": 6}], ids=["n_components", "classes"])
+def test_published_rule_with_classes_without_a_label(y, loss, parameters):
+    """Eqs. 11, 12 and 22, 23 with M of eq. 5: c = 6 is the number of all classes."""
+    start, mask = (H0[:, :6], Z0[:6]), plain.class_mask(y, range(6))
+    loop = plain.class_driven if loss == "frobenius" else plain.class_driven_kl
+    *_, (H, Z) = loop(X, *start, mask, 10.0, 20)
+    how = {"components_per_class": 1, "free_components": 0, "rule": "published", "init": start, "tol": 0}
+    model = fit(y=y, loss=loss, alpha=10.0, max_iter=20, **how, **parameters)
+    size = np.linalg.norm(Z, axis=1) if loss == "frobenius" else Z.sum(1)
+    assert_allclose(codes(model), H * size, rtol=1e-12)
+    assert_allclose(model.components_, Z / size[:, None], rtol=1e-12)
+
+
+@few_labels
+@pytest.mark.parametrize("way", [way for way in WAYS if "rule" not in way], ids=lambda way: "-".join(way.values()))
+def test_labelled_samples_use_components_of_their_class(y, way):
+    model = fit(y=y, k=None, classes=6, components_per_class=1, free_components=0, alpha=1e6, **way)
+    H = codes(model)
+    assert (plain.class_mask(y, range(6)) * H).sum() < 1e-6 * H[y >= 0].sum()
+    assert H[y < 0][:, 2:].sum() > 0.1 * H[y < 0].sum()  # samples without a label are free to use all
+    assert (H[y >= 0].argmax(1) == y[y >= 0]).all()
+
+
+def test_one_label_finds_its_class():
+    data = 5 * np.eye(3).repeat(4, axis=1)[np.repeat([0, 1, 2], 20)] + rng.gamma(1.0, size=(60, 12))
+    y = np.full(60, None)
+    y[23] = "front"
+    for parameters in ({"n_components": 3}, {"classes": 3}):
+        model = ClassDrivenNMF(**parameters, random_state=0).fit(data, y)
+        assert model.predict_class(data).tolist() == [""] * 20 + ["front"] * 20 + [""] * 20
+    model = ClassDrivenNMF(classes=["left", "front", "right"], random_state=0).fit(data, y)
+    found = model.predict_class(data)
+    assert (found[20:40] == "front").all()
+    assert {*found[:20]} | {*found[40:]} == {"left", "right"}
+    assert model.component_classes_.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("y", "unknown"),
+    [
+        (WHO, -1),
+        (WHO.astype(np.uint8), -1),
+        (WHO.astype(str), ""),
+        (WHO == 1, None),
+    ],
+    ids=["int", "unsigned", "str", "bool"],
+)
+def test_class_without_a_name_is_unknown(y, unknown):
+    model = fit(y=y, k=None, classes=5)
+    new = np.vstack([X, model.components_[-4:]])
+    predicted = model.predict_class(new)
+    assert (predicted[-4:] == np.array(unknown, dtype=object)).all()
+    assert np.mean(predicted[:N] == y) > 1.2 * np.mean(WHO == 0)
+    fit(new, y=predicted, k=None, classes=5, max_iter=2)  # they are labels again
+
+
+def test_class_without_a_name_is_unknown_among_floats():
+    model = fit(y=WHO + 0.5, k=None, classes=4)
+    assert np.isnan(model.predict_class(model.components_[-3:-1])).all()
 
 
 def test_free_components_serve_everybody():
@@ -269,8 +390,25 @@ def test_new_samples_are_coded_one_by_one():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"k": 5}, "y has 3 classes, more than n_components=5 allows.*they need 6. Raise n_components, or leave it No"),
-        ({"k": None, "y": None}, "requires y to be passed, but the target y is None.*or give n_components"),
+        ({"k": 5}, "y has 3 classes, more than n_components=5 allows.*they need 7. Raise n_components, or leave it No"),
+        ({"k": 6}, "3 classes, more than n_components=6 allows.*free_components=1 they need 7"),
+        ({"classes": 4}, "4 classes with components_per_class=2 and free_components=1 need 9 components, not n_compo"),
+        ({"classes": 2}, "y has 3 classes, more than classes=2: it counts all of them"),
+        ({"classes": [0, 1]}, r"labels of classes that classes does not name: \[2\]; add them"),
+        ({"classes": ["0", "1", "2"]}, r"labels of classes that classes does not name: \[0, 1, 2\]"),
+        ({"classes": [0, 1, 2, 2]}, "classes names a class twice"),
+        ({"classes": [0, 1, 2, -1]}, "list of names none of which stands for unknown"),
+        ({"classes": [[0, 1, 2]]}, "classes must be a number, or a list of names"),
+        ({"classes": 0}, "'classes' parameter of ClassDrivenNMF must be .*Got 0"),
+        ({"components_per_class": [1, 2]}, "has 2 numbers, and there are 3 classes: give one for each"),
+        ({"components_per_class": [1, 2, 3], "classes": 4}, "has 3 numbers, and there are 4 classes"),
+        ({"components_per_class": [1, 2, 0]}, "must hold integers of at least 1"),
+        ({"components_per_class": [1, 2, 0.5]}, "must hold integers of at least 1"),
+        ({"components_per_class": {1: 0}}, "must hold integers of at least 1"),
+        ({"components_per_class": {"1": 2}}, r"names classes that are not known: \['1'\]; the classes are \[0, 1, 2\]"),
+        ({"components_per_class": [1, 2, 2]}, "need 6 components, not n_components=7. Leave n_components None"),
+        ({"free_components": -1}, "'free_components' parameter of ClassDrivenNMF must be .*Got -1"),
+        ({"k": None, "y": None}, "requires y to be passed, but the target y is None.*or give classes or n_components"),
         ({"k": None, "y": [-1] * N}, "requires a known label, and y has none.*Label one sample at least"),
         ({"alpha": -1}, "'alpha' parameter of ClassDrivenNMF must be a float in the range.*Got -1"),
         ({"alpha": np.nan}, "'alpha' parameter of ClassDrivenNMF must be"),
@@ -290,10 +428,11 @@ def test_bad_input_is_refused(parameters, message):
 
 def test_a_class_never_seen_is_named_after_a_known_one():
     seen = WHO != 2
-    model = fit(X[seen], Y[seen])
-    assert set(model.classes_) == {0, 1}
-    assert set(model.predict_class(X[~seen])) <= {0, 1}
-    assert np.isfinite(model.transform(X[~seen])).all()
+    for free in (3, 0):
+        model = fit(X[seen], Y[seen], free_components=free)
+        assert set(model.classes_) == {0, 1}
+        assert (set(model.predict_class(X[~seen])) <= {0, 1}) == (free > 0)  # or not known, where there are others
+        assert np.isfinite(model.transform(X[~seen])).all()
 
 
 def test_classes_that_were_never_named():

@@ -223,7 +223,7 @@ def test_codes_on_a_kernel(kernel):
     new, gamma = np.random.default_rng(5).normal(size=(20, P)), 0.05
     inner, cross = rbf_kernel(MIXED, gamma=gamma), rbf_kernel(new, MIXED, gamma=gamma)
     X, given = (MIXED, new) if kernel == "rbf" else (inner, cross)
-    model = fit(X, kernel=kernel, gamma=gamma)
+    model = fit(X, kernel=kernel, gamma=gamma if kernel == "rbf" else None)
     A = model.concepts_
     np.testing.assert_allclose(np.einsum("ia,ij,ja->a", A, inner, A), 1, rtol=1e-8)
     # min h G h / 2 - k(x, X) A h over h >= 0, as a least squares problem
@@ -262,6 +262,15 @@ def test_a_given_kernel_can_be_searched():
         (MIXED, {"init": "svd"}, "'init' parameter of ConceptFactorization .*'kmeans'.*Got 'svd'"),
         (MIXED, {"kernel": "cubic"}, "'kernel' parameter of ConceptFactorization must be .*'rbf'.*Got 'cubic'"),
         (MIXED, {"kernel": "precomputed"}, r"a square X; got \(60, 12\)"),
+        (
+            MIXED,
+            {"gamma": 0.1},
+            "gamma=0.1 has no effect with kernel=None. Use a kernel that has it, or leave gamma out",
+        ),
+        (MIXED, {"degree": 2}, "degree=2 has no effect with kernel=None"),
+        (MIXED, {"coef0": 0}, "coef0=0 has no effect with kernel=None"),
+        (MIXED, {"kernel": "rbf", "gamma": 0.1, "degree": 2}, "degree=2 has no effect with kernel='rbf'"),
+        (MIXED, {"kernel": rbf_kernel, "gamma": 0.1}, "gamma=0.1 has no effect with kernel=<function"),
         (MIXED, {"kernel": "sigmoid", "coef0": -5.0}, "kernel='sigmoid' is not an inner product"),
     ],
 )

@@ -11,7 +11,7 @@ from laminar._engine.problem import Problem, smooth_codes
 from laminar._engine.problem import fit as squared_error
 from laminar._utils.labels import read_attribute
 from laminar.graphs import Labels
-from laminar.nmf.discriminant import Scatter
+from laminar.nmf.discriminant import Scatter, ScatterAndRidge
 from laminar.testing import check_term
 from reference import models as plain
 
@@ -52,11 +52,20 @@ def fisher(model):
 
 
 @pytest.mark.parametrize("weights", [(1.0, 0.0), (0.3, 0.9), (0.0, 0.5)])
-@pytest.mark.parametrize("self_loops", [True, False])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_operator_is_the_dense_one(weights, self_loops, dtype):
-    operator = Scatter(read_attribute(Y, N), *weights, self_loops=self_loops)
-    L = weights[0] * INSIDE - weights[1] * ACROSS
+def test_operator_is_the_dense_one(weights, dtype):
+    operator = Scatter(read_attribute(Y, N), *weights)
+    check_operator(operator, weights[0] * INSIDE - weights[1] * ACROSS, dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_published_operator_is_the_dense_one(dtype):
+    operator = ScatterAndRidge(read_attribute(Y, N), 0.7)
+    check_operator(operator, 0.7 * (INSIDE + np.diag(Y < 0)), dtype)
+    assert_allclose(operator.rows(H0).plus(slice(3, 9)), 0.7 * H0[3:9])
+
+
+def check_operator(operator, L, dtype):
     H, tol = H0.astype(dtype), 1e-5 if dtype == np.float32 else 1e-12
     up, down, lean = (np.vstack([part(slice(0, 40)), part(slice(40, N))]) for part in operator.rows(H))
     assert up.dtype == down.dtype == lean.dtype == dtype
@@ -91,13 +100,16 @@ def test_both_factors_go_down_on_an_operator_that_rewards(solver, weights):
 
 
 @pytest.mark.parametrize("within", [0.5, 10.0])
-def test_published_rule_is_the_papers(within):
-    for n_iter, (H, Z) in enumerate(plain.discriminant(X, H0, Z0, Y, within, 12), start=1):
-        model = fit(within=within, rule="published", init=(H0, Z0), max_iter=n_iter, tol=0)
+@pytest.mark.parametrize("y", [Y, WHO, np.where(Y == 1, 1, -1), np.arange(N)], ids=["some", "all", "one", "alone"])
+def test_published_rule_is_the_authors(within, y):
+    """Components first; samples of unknown class have a ridge."""
+    for n_iter, (H, Z) in enumerate(plain.discriminant(X, H0, Z0, y, within, 12), start=1):
+        model = fit(y=y, within=within, rule="published", init=(H0, Z0), max_iter=n_iter, tol=0)
         size = np.linalg.norm(Z, axis=1)
         assert_allclose(codes(model), H * size, rtol=1e-9)
         assert_allclose(model.components_, Z / size[:, None], rtol=1e-9)
-    value = plain.objective(X, H, Z) + within / 2 * np.trace(H.T @ INSIDE @ H)
+    scatter = plain.scatter_matrices(y)[0]
+    value = plain.objective(X, H, Z) + within / 2 * (np.trace(H.T @ scatter @ H) + (H[y < 0] ** 2).sum())
     assert model.objective_history_[-1] == pytest.approx(value, rel=1e-9)
     assert np.diff(model.objective_history_).max() <= 0
 
@@ -151,20 +163,25 @@ def test_without_repulsion_it_is_gnmf_on_the_graph_of_labels(solver):
         assert_allclose(codes(model), codes(expected), atol=1e-7)
 
 
-@pytest.mark.parametrize("way", [{"solver": s} for s in SOLVERS] + [{"rule": "published"}], ids=str)
+@every_solver
 @pytest.mark.parametrize("given", [True, False])
-def test_without_weights_or_labels_it_is_nmf(way, given):
-    init = (H0, Z0) if given else "nndsvda"
-    way = way | {"init": init, "max_iter": 25, "tol": 1e-5}
+def test_without_weights_or_labels_it_is_nmf(solver, given):
+    way = {"solver": solver, "init": (H0, Z0) if given else "nndsvda", "max_iter": 25, "tol": 1e-5}
     expected = NMF(K, random_state=0, **way).fit(X)
-    between = 0.0 if "rule" in way else 0.5
-    nothing = [{"within": 0}, {"y": None, "between": between}, {"y": np.full(N, -1), "between": between}]
-    nothing += [{"y": np.arange(N)}, {"y": np.zeros(N), "within": 0, "between": between}]
+    nothing = [{"within": 0}, {"y": None, "between": 0.5}, {"y": np.full(N, -1), "between": 0.5}]
+    nothing += [{"y": np.arange(N)}, {"y": np.zeros(N), "within": 0, "between": 0.5}]
     for case in nothing:
         model = fit(**(way | case))
         assert np.array_equal(model.components_, expected.components_)
         assert np.array_equal(codes(model), codes(expected))
         assert np.array_equal(model.objective_history_, expected.objective_history_)
+
+
+def test_published_rule_without_weights_or_labels_is_that_of_nmf():
+    *_, (_, Z) = plain.discriminant(X, H0, Z0, Y, 0.0, 9)
+    for case in ({"within": 0}, {"y": None}, {"y": np.full(N, -1)}):
+        model = fit(rule="published", init=(H0, Z0), max_iter=9, tol=0, **case)
+        assert_allclose(model.components_, Z / np.linalg.norm(Z, axis=1)[:, None], rtol=1e-9)
 
 
 def test_classes_draw_together_and_apart():

@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 
 from laminar import GNMF, NMF, WSF, SemiNMF, SlowFeatureNMF
 from laminar.datasets import make_attributes, make_temporal, partial_labels
-from laminar.graphs import KNN, Chain, Labels
+from laminar.graphs import KNN, Chain, Labels, Precomputed, Rank
 from laminar.temporal import boundary_errors, detect_phases, slowest_feature
 from reference import models as plain
 
@@ -131,7 +131,7 @@ def test_neighbours_and_labels(loss, rule):
     model = GNMF(K, n_neighbors=3, loss=loss, rule=rule)
     same(fit(model, y=np.full(N, -1)), fit(model), tol=1e-9)
     everyone = rng.integers(0, 3, N)
-    same(fit(model, y=everyone), fit(model, graph="labels", y=everyone), tol=1e-9)
+    same(fit(model, y=everyone), fit(model, graph="labels", n_neighbors=5, y=everyone), tol=1e-9)
 
 
 def test_some_labels_overrule_the_neighbours():
@@ -139,6 +139,32 @@ def test_some_labels_overrule_the_neighbours():
     known = (Y[:, None] >= 0) & (Y >= 0)
     W = np.where(known, label_graph(Y), W)
     same(fit(MODELS["sGNMF"], y=Y, solver="mu"), fit(GNMF(K, graph=W, alpha=1.0), solver="mu"), tol=1e-9)
+
+
+@pytest.mark.parametrize("weight", ["binary", "heat", "cosine"])
+@pytest.mark.parametrize("name", ["GNMF", "WSF"])
+def test_labels_overrule_neighbours_of_any_weight(name, weight):
+    """sGNMF: weight 1 within a known class, 0 between two, those of the neighbours elsewhere; in a sum too."""
+    data = data_of(name)
+    W = KNN(4, weight=weight).build(data).tocsr().toarray()
+    W = np.where((Y[:, None] >= 0) & (Y >= 0), label_graph(Y), W)
+    model = {"GNMF": GNMF, "WSF": WSF}[name](K, alpha=0.5, solver="mu", init=(H0, None))
+    near = KNN(4, weight=weight)
+    same(fit(model, data, Y, graph=near), fit(model, data, graph=W), tol=1e-8)
+    W += 0.5 * Chain().build(data).tocsr().toarray()
+    same(fit(model, data, Y, graph=near + 0.5 * Chain()), fit(model, data, graph=W), tol=1e-8)
+    same(fit(model, data, np.full(N, -1), graph=near), fit(model, data, graph=near))
+    # A graph that already uses labels is taken as it is.
+    W = label_graph(Y) + KNN(4, weight=weight).build(data).tocsr().toarray()
+    same(fit(model, data, Y, graph=Labels() + near), fit(model, data, graph=W), tol=1e-8)
+
+
+@pytest.mark.parametrize("model", [GNMF(K), WSF(K)], ids=["GNMF", "WSF"])
+def test_every_name_of_a_graph(model):
+    for name, graph in {"chain": Chain(), "rank": Rank()}.items():
+        same(fit(model, graph=name), fit(model, graph=graph))
+    same(fit(model, graph="labels", y=Y), fit(model, graph=Labels(), y=Y))
+    same(fit(model, graph="knn", y=Y), fit(model, graph=KNN(5), y=Y))
 
 
 # -------------------------------------------------------------------------------------------- one model is another
@@ -173,7 +199,7 @@ def test_attributes_add_up(way):
 @pytest.mark.parametrize("name", ["GNMF", "WSF"])
 def test_a_graph_in_every_form(name):
     W = KNN(3).build(data_of(name)).tocsr()
-    model, data = clone(MODELS[name]).set_params(graph=W), data_of(name)
+    model, data = {"GNMF": GNMF(K, alpha=1.0, graph=W), "WSF": WSF(K, alpha=0.1, graph=W)}[name], data_of(name)
     expected = fit(model, data)
     for graph in (sp.csc_matrix(W), sp.coo_array(W), W.toarray(), KNN(3)):
         same(fit(model, data, graph=graph), expected, tol=1e-9)
@@ -282,7 +308,8 @@ def test_the_objective_never_rises(name, solver, alpha, dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("parameters", [{}, {"graph": "labels"}, {"graph": "chain"}], ids=str)
 def test_the_divergence_never_rises(parameters, alpha, dtype):
-    model = fit(MODELS["GNMF kl"], X.astype(dtype), y=Y, alpha=alpha, max_iter=200, **parameters)
+    labels = None if parameters.get("graph") == "chain" else Y
+    model = fit(GNMF(K, loss="kl"), X.astype(dtype), y=labels, alpha=alpha, max_iter=200, **parameters)
     check_descent(model)
     np.testing.assert_allclose(model.components_.sum(1), 1, rtol=1e-5)
 
@@ -430,15 +457,39 @@ def test_sparse_is_dense(name, form):
     np.testing.assert_allclose(sparse.transform(form(data)), dense.transform(data), atol=1e-7)
 
 
+def label_weights(data, weight, sigma):
+    """W of Trigeorgis et al., eq. 16, 17 or 18, entry by entry, the diagonal too; negative products are 0."""
+    W = np.zeros((N, N))
+    for i, j in np.ndindex(N, N):
+        if Y[i] >= 0 and Y[i] == Y[j]:
+            distance = ((data[i] - data[j]) ** 2).sum()
+            if weight == "rbf":
+                W[i, j] = np.exp(-distance / (2 * sigma**2))
+            else:
+                W[i, j] = 1 if weight == "binary" else max(data[i] @ data[j], 0)
+    return W
+
+
+@pytest.mark.parametrize("data", [X, MIXED], ids=["non-negative", "mixed"])
 @pytest.mark.parametrize("weight", ["binary", "rbf", "dot"])
-def test_every_weight_of_labels(weight):
-    model = fit(WSF(K, weight=weight, alpha=0.1, init=(H0, None)), X, Y)
-    check_descent(model)
-    W = Labels(weight).build(X, Y).tocsr()
-    assert model.objective_history_[-1] == pytest.approx(
-        plain.objective(X, codes(model), model.components_)
-        + 0.05 * np.trace(codes(model).T @ plain.laplacian(W.toarray()) @ codes(model))
-    )
+def test_every_weight_of_labels(weight, data):
+    sigma = 1.5 if weight == "rbf" else None
+    model = fit(WSF(K, weight=weight, bandwidth=sigma, alpha=0.1, init=(H0, None)), data, Y)
+    check_descent(model, data)
+    L = plain.laplacian(label_weights(data, weight, sigma))
+    value = plain.objective(data, codes(model), model.components_)
+    assert model.objective_history_[-1] == pytest.approx(value + 0.05 * np.trace(codes(model).T @ L @ codes(model)))
+
+
+@pytest.mark.parametrize("self_loops", [True, False])
+@pytest.mark.parametrize("weight", ["binary", "rbf", "dot"])
+def test_published_wsf_with_every_weight(weight, self_loops):
+    """With W_ii as eq. 16 to 18 are printed, and without, as in the authors' code."""
+    sigma = 1.5 if weight == "rbf" else None
+    W = label_weights(MIXED, weight, sigma)
+    model = WSF(K, graph=Labels(weight, bandwidth=sigma, self_loops=self_loops), alpha=0.3, init=(H0, None))
+    W = W if self_loops else W - np.diag(np.diag(W))
+    check_published(model, plain.wsf(MIXED, H0, W, 0.3, 8), MIXED, Y)
 
 
 # --------------------------------------------------------------------------------------------- every form of labels
@@ -515,7 +566,8 @@ def test_copies(name):
 def test_inputs_are_not_changed():
     W, y = KNN(3).build(X).tocsr() + sp.eye_array(N), NAMES.copy()
     before = W.copy()
-    fit(GNMF(K, graph=W), y=y)
+    fit(GNMF(K, graph=W))
+    fit(GNMF(K), y=y)
     fit(WSF(K, alpha=(weights := [0.1])), MIXED, y)
     assert (before != W).nnz == 0
     assert weights == [0.1]
@@ -571,6 +623,7 @@ def test_slow_features_find_the_phases_of_a_film():
 EDGES = label_graph(Y)
 SKEW = EDGES.copy()
 SKEW[0, 1] += 1
+EDGE_SUM = Precomputed(EDGES) + Chain()
 BAD = {
     "labels of another length": (WSF(K), {"y": Y[:10]}, "y has 10 rows but X has 48 samples; give one label per"),
     "labels on their side": (WSF(K), {"y": np.stack([Y, Y])}, "y has 2 rows .*Transpose it: rows are samples"),
@@ -602,7 +655,16 @@ BAD = {
     "weights for a graph": (WSF(K, alpha=[1, 2], graph="chain"), {}, "alpha has 2 weights"),
     "weights of weights": (WSF(K, alpha=[[1.0]]), {"y": Y}, "alpha has 1 weights|alpha must be"),
     "unknown weight": (WSF(K, weight="heat"), {"y": Y}, "'weight' parameter of WSF .*'rbf'.*Got 'heat'"),
-    "products below zero": (WSF(K, weight="dot"), {"y": Y}, "needs X >= 0.*Use weight='rbf' or 'binary'"),
+    "labels for a chain": (GNMF(K, graph="chain"), {"y": Y}, "labels y have no effect: the graph, Chain, does not use"),
+    "labels for ranks": (WSF(K, graph="rank"), {"y": Y}, "the graph, Rank, does not .*Labels.* or leave y out"),
+    "labels for edges": (WSF(K, graph=EDGES), {"y": Y}, "labels y have no effect: the graph, Precomputed, does not"),
+    "labels for a sum": (GNMF(K, graph=EDGE_SUM), {"y": Y}, r"the graph, Precomputed \+ Chain, does not use them"),
+    "neighbours of a chain": (GNMF(K, graph="chain", n_neighbors=3), {}, r"n_neighbors=3 has no effect.*KNN\(3\)"),
+    "neighbours of edges": (GNMF(K, graph=EDGES, n_neighbors=3), {}, "n_neighbors=3 has no effect with this graph"),
+    "weight of a chain": (WSF(K, graph="chain", weight="dot"), {}, r'weight="dot" has no effect.*Labels\("dot"\)'),
+    "weight of labels": (WSF(K, graph=Labels(), weight="rbf"), {"y": Y}, 'weight="rbf" has no effect with this graph'),
+    "width of a number": (WSF(K, bandwidth=1.0), {"y": Y}, 'bandwidth=1.0 has no effect with weight="binary"'),
+    "no width": (WSF(K, weight="rbf", bandwidth=0.0), {"y": Y}, "'bandwidth' parameter of WSF .*Got 0.0"),
     "unknown scale": (GNMF(K, scale="renorm"), {}, "'scale' parameter of GNMF .*Got 'renorm'"),
     "groups of another length": (SlowFeatureNMF(K), {"groups": FILMS[:9]}, r"each of the 48 samples; got shape \(9,\)"),
     "groups of two columns": (SlowFeatureNMF(K), {"groups": np.zeros((N, 2))}, r"got shape \(48, 2\)"),

@@ -1,9 +1,12 @@
 """Figures of layers and of a selection of them."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
-from laminar import DeepSemiNMF, SemiNMF, layer_attribute_table, plots, select_layers
+from laminar import ClassDrivenNMF, DeepSemiNMF, SemiNMF, layer_attribute_table, plots, select_layers
 from laminar.evaluation.tables import layer_features
 
 
@@ -26,6 +29,40 @@ def test_layer_components_is_a_grid_a_layer(layered):
     shown = figure.axes[0].images[0]
     assert shown.get_clim() == (-1, 1)
     assert np.ma.getmaskarray(shown.get_array())[-1, -1]  # thirteen images leave room in the second line
+
+
+@pytest.fixture(scope="module")
+def by_class():
+    rng = np.random.RandomState(0)
+    y = np.array(["left", "right", None, None])[np.arange(40) % 4]
+    numbers = {"left": 2, "right": 1}
+    model = ClassDrivenNMF(classes=4, components_per_class=numbers, free_components=3, random_state=0)
+    return model.fit(rng.gamma(1.0, size=(40, 12)), y)
+
+
+TITLES = ["class left", "class right", "class without a name, 1", "class without a name, 2", "no class"]
+
+
+def test_class_components_is_a_row_a_class(by_class):
+    assert by_class.component_classes_.tolist() == [0, 0, 1, 2, 3, -1, -1, -1]
+    figure = plots.class_components(by_class, (3, 4), title="cdNMF")
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [f"cdNMF, {name}" for name in TITLES]
+    places = [axes.get_position() for axes in figure.axes]
+    assert all(above.y0 > below.y1 for above, below in pairwise(places))
+    assert [place.width / places[1].width for place in places] == pytest.approx([2, 1, 1, 1, 3])
+
+
+def test_class_components_as_bars(by_class):
+    figure = plots.class_components(by_class)
+    assert [axes.get_title(loc="left") for axes in figure.axes] == TITLES
+    assert [len(axes.patches) for axes in figure.axes] == [24, 12, 12, 12, 36]
+    heights = [bar.get_height() for bar in figure.axes[1].patches]
+    np.testing.assert_allclose(heights, by_class.components_[2] / by_class.components_[2].max())
+
+
+def test_class_components_needs_a_fitted_model():
+    with pytest.raises(NotFittedError):
+        plots.class_components(ClassDrivenNMF(), (3, 4))
 
 
 def test_layer_attribute_figure_has_a_heat_map_a_metric(layered):

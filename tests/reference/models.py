@@ -59,6 +59,41 @@ def nenmf(X, H, Z, n_iter, n_inner=200):
         yield H, Z
 
 
+def projected(F, gradient):
+    """Norm of the gradient where F is positive or the gradient negative."""
+    return np.sqrt(sum(g * g for f, g in zip(F.ravel(), gradient.ravel(), strict=True) if f > 0 or g < 0))
+
+
+def nenmf_to_the_letter(X, H, Z, tol, max_iter):
+    """NeNMF with the authors' inner and outer stopping rules; yields (H, Z) and whether the loop has converged."""
+
+    def least_squares(H, B, G, inner):
+        Y, a, lipschitz = H, 1.0, np.linalg.norm(G, 2)
+        for step in range(1, 1001):
+            new = np.maximum(0, Y - (Y @ G - B) / lipschitz)
+            a_new = (1 + np.sqrt(4 * a**2 + 1)) / 2
+            Y = new + (a - 1) / a_new * (new - H)
+            H, a = new, a_new
+            if step >= 10 and projected(Y, Y @ G - B) <= inner:
+                break
+        return H, step
+
+    def both(H, Z):
+        return np.hypot(projected(H, (H @ Z - X) @ Z.T), projected(Z, H.T @ (H @ Z - X)))
+
+    first = both(H, Z)
+    inner_H = inner_Z = max(tol, 1e-3) * first
+    for n_iter in range(1, max_iter + 1):
+        H, steps = least_squares(H, X @ Z.T, Z @ Z.T, inner_H)
+        inner_H = inner_H / 10 if steps == 10 else inner_H
+        Z, steps = least_squares(Z.T, X.T @ H, H.T @ H, inner_Z)
+        Z, inner_Z = Z.T, inner_Z / 10 if steps == 10 else inner_Z
+        done = both(H, Z) <= tol * first and n_iter >= 10
+        yield H, Z, done
+        if done:
+            break
+
+
 def divergence(X, Y):
     """Generalised Kullback-Leibler divergence, 0 log 0 = 0."""
     safe = np.where(X > 0, X, 1)
@@ -87,12 +122,15 @@ def kkt(X, H, Z):
 # --------------------------------------------------------------------------------------------------- with labels
 
 
-def class_mask(y, n_components, per_class=1):
-    """M of class-driven NMF, entry by entry; y holds classes 0, 1, ... and -1 where unknown."""
-    M = np.zeros((len(y), n_components))
+def class_mask(y, owners):
+    """M of class-driven NMF, eq. 5 of Xiao et al., entry by entry: every coefficient not of the sample's own class.
+
+    y holds classes 0, 1, ... and -1 where unknown; owners those of the components, -1 for none.
+    """
+    M = np.zeros((len(y), len(owners)))
     for i, label in enumerate(y):
-        for a in range(per_class * (max(y) + 1)):
-            M[i, a] = label >= 0 and a // per_class != label
+        for a, owner in enumerate(owners):
+            M[i, a] = label >= 0 and owner >= 0 and owner != label
     return M
 
 
@@ -151,16 +189,15 @@ def scatter_matrices(y):
 
 
 def discriminant(X, H, Z, y, within, n_iter):
-    """What Trigeorgis et al. ran as DNMF: ||X - HZ||^2 + within Tr S_w(H) with D = I; yields (H, Z)."""
-    inside, _ = scatter_matrices(y)
-    D = np.diag((y >= 0).astype(float))
+    """DNMF as Trigeorgis et al. ran it: the components first, D = I for all samples; yields (H, Z)."""
+    means = np.zeros((len(y), len(y)))  # links of weight 1 / n_c inside class c, each sample to itself too
+    for i, j in np.ndindex(means.shape):
+        if y[i] >= 0 and y[i] == y[j]:
+            means[i, j] = 1 / np.sum(y == y[i])
     for _ in range(n_iter):
-        H = H * (X @ Z.T + within * (D - inside) @ H) / (H @ Z @ Z.T + within * D @ H)
         Z = Z * (H.T @ X) / (H.T @ H @ Z)
+        H = H * (X @ Z.T + within * means @ H) / (H @ Z @ Z.T + within * H)
         yield H, Z
-
-
-# ----------------------------------------------------------------------------------------------------- on a graph
 
 
 def laplacian(W):

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-__all__ = ["Attribute", "attribute_names", "read_attribute", "read_labels"]
+__all__ = ["Attribute", "append_unknown", "attribute_names", "read_attribute", "read_labels", "with_classes"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +131,58 @@ def read_attribute(y: ArrayLike | None, n_samples: int) -> Attribute:
             f"y has {len(attributes)} attributes, and a sample can have one class only here: pass one column of y."
         )
     return attributes[0]
+
+
+def with_classes(attribute: Attribute, names: ArrayLike) -> Attribute:
+    """Return the same labels over given classes, in their order; some of these may have no label.
+
+    Parameters
+    ----------
+    attribute : Attribute
+        Labels of some classes.
+    names : array-like of shape (n_classes,)
+        The names of all classes.
+
+    Returns
+    -------
+    Attribute
+        With ``classes`` the given names.
+
+    Examples
+    --------
+    >>> pose = read_attribute(["right", None, "left"], n_samples=3)
+    >>> with_classes(pose, ["front", "left", "right"]).codes
+    array([ 2, -1,  1])
+    """
+    values = label_array(names)
+    if values.ndim != 1 or _is_unknown(values).any():
+        raise ValueError(
+            f"classes must be a number, or a list of names none of which stands for unknown; got {names!r}."
+        )
+    classes = np.array(values.tolist())
+    places = {name: place for place, name in enumerate(classes.tolist())}
+    if len(places) < len(classes):
+        raise ValueError(f"classes names a class twice; got {names!r}.")
+    absent = [name for name in attribute.classes.tolist() if name not in places]
+    if absent:
+        raise ValueError(f"y has labels of classes that classes does not name: {absent}; add them to classes.")
+    # Code -1, unknown, finds the -1 at the end.
+    codes = np.array([*(places[name] for name in attribute.classes.tolist()), -1])[attribute.codes]
+    return Attribute(codes, classes, attribute.name)
+
+
+def append_unknown(classes: np.ndarray) -> np.ndarray:
+    """Append to classes the value of their type that stands for unknown, so that they are labels again.
+
+    Examples
+    --------
+    >>> append_unknown(np.array([3, 5])), append_unknown(np.array(["left", "right"]))
+    (array([ 3,  5, -1]), array(['left', 'right', ''], dtype='<U5'))
+    """
+    unknown = {"i": -1, "u": -1, "f": np.nan, "U": ""}
+    if classes.dtype.kind in unknown:
+        return np.append(classes, [unknown[classes.dtype.kind]])
+    return np.array([*classes.tolist(), None], dtype=object)
 
 
 def attribute_names(attributes: Sequence[Attribute]) -> list[Hashable]:

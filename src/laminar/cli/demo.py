@@ -20,10 +20,10 @@ from laminar._utils.extras import require
 from laminar.attributes.layers import AttributeLayers
 from laminar.datasets import make_faces, partial_labels
 from laminar.deep.semi import DeepSemiNMF
-from laminar.nmf.smoothed import SmoothedSemiNMF
 from laminar.evaluation.tables import layer_features, layer_names
 from laminar.nmf.nmf import NMF
 from laminar.nmf.semi import SemiNMF
+from laminar.nmf.smoothed import SmoothedSemiNMF
 from laminar.plots import demo_figure
 
 from .._utils.typing import Data

@@ -5,7 +5,8 @@ A *specification* of the edges consists of plain parameters::
     KNN(5) + 0.5 * Chain()
 
 Its ``build(X, y, groups)`` returns a :class:`GraphOperator` over these samples: the symmetric, non-negative edge
-weights ``W`` with a zero diagonal, the degrees ``d = W 1`` and the Laplacian ``L = diag(d) - W``.
+weights ``W`` (with a zero diagonal, but for ``Labels(self_loops=True)``), the degrees ``d = W 1`` and the Laplacian
+``L = diag(d) - W``.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from .labelled import LabelledKNN, Labels
+from .labelled import LabelledKNN, Labels, with_labels
 from .neighbours import KNN
 from .operators import GraphOperator
 from .rank import Rank
@@ -30,6 +31,7 @@ __all__ = [
     "Rank",
     "Sum",
     "as_graph",
+    "with_labels",
 ]
 
 _NAMED = {"knn": KNN, "labels": Labels, "chain": Chain, "rank": Rank}

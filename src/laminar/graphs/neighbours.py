@@ -37,7 +37,8 @@ class KNN(Graph):
     symmetrize : {"union", "mutual"}
         Link two samples when one is a neighbour of the other, or when each is the other's.
     bandwidth : float, optional
-        Of the heat weights. By default the mean distance over all pairs, of a subsample if there are more than 3000.
+        Of the heat weights, and theirs alone. By default the mean distance over all pairs, of a subsample if there are
+        more than 3000.
 
     Examples
     --------
@@ -57,7 +58,7 @@ class KNN(Graph):
     def __post_init__(self):
         check_choice("weight", self.weight, ("binary", "heat", "cosine"))
         check_choice("symmetrize", self.symmetrize, ("union", "mutual"))
-        check_positive("bandwidth", self.bandwidth)
+        check_bandwidth(self.bandwidth, self.weight, "heat")
 
     def build(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> GraphOperator:
         X = as_rows(X)
@@ -84,6 +85,15 @@ class KNN(Graph):
         is_zero = row_squares(X) == 0  # has no angle, although the formula would give one
         cosine = np.maximum(1 - squares / 2, 0)  # of unit rows
         return np.where(is_zero[:, None] | is_zero[neighbours], 0, cosine)
+
+
+def check_bandwidth(bandwidth: float | None, weight: str, kernel: str) -> None:
+    """Refuse a bandwidth that is not positive, or of weights that have none."""
+    check_positive("bandwidth", bandwidth)
+    if bandwidth is not None and weight != kernel:
+        raise ValueError(
+            f"bandwidth={bandwidth!r} has no effect with weight={weight!r}: it is that of weight={kernel!r}."
+        )
 
 
 def as_rows(X: Data) -> Points:

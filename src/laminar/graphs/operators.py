@@ -25,7 +25,7 @@ class GraphOperator(ABC):
     Attributes
     ----------
     degree : ndarray of shape (n_samples,)
-        Sum of the edge weights of each sample; self-loops do not count. Always float64.
+        Sum of the edge weights of each sample, ``W 1``. Always float64.
 
     Examples
     --------
@@ -218,6 +218,40 @@ class Gram:
 
     def __matmul__(self, H):
         return self.A @ (self.A.T @ H) - _scale_rows(self.diagonal, H)
+
+
+class SelfLoops(GraphOperator):
+    """A graph with ``W_ii`` on its diagonal: L is the same, ``L H = D H - W H`` is split with larger D and W."""
+
+    def __init__(self, graph: GraphOperator, loops: np.ndarray):
+        self.graph, self.loops = graph, loops
+        self.degree = graph.degree + loops
+
+    def dot(self, H):
+        H = _as_float(H)
+        return self.graph.dot(H) + _scale_rows(self.loops, H)
+
+    def rows(self, H):
+        H = _as_float(H)
+        plus, minus, remainder = self.graph.rows(H)
+        return LaplacianRows(
+            lambda b: plus(b) + _scale_rows(self.loops[b], H[b]),
+            lambda b: minus(b) + _scale_rows(self.loops[b], H[b]),
+            remainder,
+        )
+
+    def laplacian(self, H):
+        return self.graph.laplacian(H)
+
+    @property
+    def row_curvature(self):
+        return self.graph.row_curvature
+
+    def quad_columns(self, H):
+        return self.graph.quad_columns(H)
+
+    def tocsr(self):
+        return sp.csr_array(self.graph.tocsr() + sp.diags_array(self.loops))
 
 
 class ChainOperator(SparseOperator):

@@ -31,6 +31,9 @@ class Graph(ABC):
 
     __array_ufunc__ = None  # numpy's numbers and arrays leave products to __rmul__
 
+    uses_labels: bool = False
+    """Whether the edges depend on y."""
+
     @abstractmethod
     def build(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> GraphOperator:
         """Link the samples of X.
@@ -90,6 +93,11 @@ class Sum(Graph):
         for weight, _ in self.terms:
             if not 0 <= weight < np.inf:
                 raise ValueError(f"a graph can be multiplied by a finite number >= 0 only; got {weight:g}.")
+
+    @property
+    def uses_labels(self) -> bool:  # type: ignore[override]
+        """Whether the edges of a term depend on y."""
+        return any(graph.uses_labels for _, graph in self.terms)
 
     @property
     def _terms(self) -> tuple[tuple[float, Graph], ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import cast
 
@@ -12,12 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base.factorizer import Factorization, NonNegativeData
 from .._base.penalized import Penalized
-from .._engine.data.matrix import Rows
 from .._engine.data.wrap import wrap
-from .._engine.linalg.blocked import cross
-from .._engine.problem import Factors, sparse_codes
+from .._engine.monitor import Monitor
+from .._engine.problem import FITS, Factors, sparse_codes
+from .._engine.solve import solve
 from .._engine.terms import MaskedL1
-from .._utils.labels import Attribute, read_attribute
+from .._utils.labels import Attribute, append_unknown, read_attribute, with_classes
 from .._utils.typing import Data
 
 
@@ -34,20 +36,29 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         D(X || H Z) + alpha sum_a ||z_a||_1 m_a^T h_a                                                               (2)
 
     h_a and m_a are column a of H and M, and z_a is row a of Z; w makes the minimisers of (1) independent of the units
-    of X. M_ia is 1 where the class of sample i is known and component a belongs to another class, else 0; samples of
-    unknown class and components of no class are not penalised. With ``scale="none"`` the factors ``||z_a||_1`` are left
-    out and w = alpha: (1) is then half of eq. 14 of [1]_, (2) is eq. 21 with its penalty counted once for each sample
-    and not once for each feature, and neither has a minimiser (docs/methods.md 1.5).
+    of X. M_ia is 1 where the class of sample i is known and component a belongs to another class, with a label or
+    without, else 0 ([1]_, eq. 5); samples of unknown class and components of no class are not penalised. With
+    ``scale="none"`` the factors ``||z_a||_1`` are left out and w = alpha: (1) is then half of eq. 14 of [1]_, (2) is
+    eq. 21 with its penalty counted once for each sample and not once for each feature, and neither has a minimiser
+    (docs/methods.md 1.5).
 
     Parameters
     ----------
     n_components : int or None, default=None
-        Number of components k. None means ``components_per_class`` for every class of y. Components beyond that belong
-        to no class. Without a known label it must be given.
+        Number of components k. None means ``components_per_class`` for every class, and the free ones. With
+        ``classes=None`` components beyond those of the classes of y belong to further classes, which no sample is
+        labelled with. It must be given where the number of classes follows neither from y nor from another parameter.
     loss : {"frobenius", "kl"}, default="frobenius"
         Half the squared error, or the generalised Kullback-Leibler divergence (counts, spectra, text).
-    components_per_class : int, default=1
-        Number of components of each class.
+    classes : int, array-like or None, default=None
+        All classes of the data (c of [1]_, eq. 5), labelled or not: their number, of which those beyond the classes of
+        y have no name; or their names, a superset of the labels of y. None means the classes of y, and as many further
+        ones as ``n_components`` has room for.
+    components_per_class : int, sequence of int or mapping, default=1
+        Number of components of each class: the same for all; one number for each class, in the order of ``classes_``,
+        then of the classes without a name; or by name, where classes that are not named have one component.
+    free_components : int, default=0
+        Number of components that belong to no class, the last ones: every sample may use them at no penalty.
     alpha : float, default=1.0
         Weight of the penalty; with 0 the model is NMF.
     scale : {"invariant", "none"}, default="invariant"
@@ -63,10 +74,11 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         n_features), where Z may be None and is then fitted to H; or a fitted estimator with ``components_``, whose
         codes of X are the initial H. "auto" is "nndsvda". A fitted estimator loses what it learned when it is cloned,
         as in a grid search; :class:`sklearn.frozen.FrozenEstimator` around it prevents that. The components of a named
-        initialiser are assigned to the classes so that the initial penalty is least; given ones keep their order: those
-        of the first of ``classes_``, of the second, and so on, then those of no class.
+        initialiser are assigned to the classes so that the initial penalty is least, with ``rule="fast"`` after 20
+        iterations without the penalty; given ones keep their order: those of the first of ``classes_``, of the second,
+        and so on, of the classes without a name, then those of no class.
     max_iter : int, default=500
-        Maximum number of iterations. One iteration updates every factor once.
+        Maximum number of iterations, without the 20 of a named initialiser. One iteration updates every factor once.
     tol : float, default=1e-5
         The fit has converged when two consecutive iterations each decrease the objective by at most ``tol`` times its
         value and the KKT residual is at most ``sqrt(tol)``. With 0 all ``max_iter`` iterations are made.
@@ -89,9 +101,10 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes of y, sorted.
+        The names of ``classes``, in their order; or the classes of y, sorted.
     component_classes_ : ndarray of shape (n_components,)
-        Index in ``classes_`` of the class of each component; -1 for none.
+        Class of each component, ascending: its index in ``classes_``; from ``len(classes_)`` on for classes without a
+        name; then -1 for components of no class.
     components_ : ndarray of shape (n_components, n_features)
         Z, with rows of unit Euclidean norm, or unit sum with ``loss="kl"``.
     layers_ : list of Layer
@@ -141,8 +154,9 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         H <- H * (X Z^T) / (H Z Z^T + alpha/2 M),        Z <- Z * (H^T X) / (H^T H Z)                               (6)
         H <- H * (R Z^T) / (1 (Z 1)^T + alpha M),        Z <- Z * (H^T R) / ((H^T 1) 1^T)                           (7)
 
-    `predict_class` returns classes of y. `predict`, `fit_predict` and `cluster` return clusters, as for every other
-    estimator. `transform` does not use labels: M is zero for new samples. One labelled sample of each class is enough.
+    `predict_class` returns classes. `predict`, `fit_predict` and `cluster` return clusters, as for every other
+    estimator. `transform` does not use labels: M is zero for new samples. One labelled sample is enough to give its
+    class components of its own, provided that there are others (``classes``, ``n_components``).
 
     References
     ----------
@@ -161,13 +175,21 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
     >>> model = ClassDrivenNMF(random_state=0).fit(X, y)
     >>> model.predict_class(X).tolist()
     ['left', 'left', 'left', 'left', 'left', 'right', 'right', 'right', 'right', 'right']
+
+    One labelled sample, and two classes; samples of the one without a name have an empty label:
+
+    >>> model = ClassDrivenNMF(classes=2, random_state=0).fit(X, ["left"] + [None] * 9)
+    >>> model.predict_class(X).tolist()
+    ['left', 'left', 'left', 'left', 'left', '', '', '', '', '']
     """
 
     _parameter_constraints: dict = {
         **Penalized._parameter_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "loss": [StrOptions({"frobenius", "kl"})],
-        "components_per_class": [Interval(Integral, 1, None, closed="left")],
+        "classes": [Interval(Integral, 1, None, closed="left"), "array-like", None],
+        "components_per_class": [Interval(Integral, 1, None, closed="left"), "array-like", Mapping],
+        "free_components": [Interval(Integral, 0, None, closed="left")],
         "alpha": [Interval(Real, 0, None, closed="left")],
     }
 
@@ -176,7 +198,9 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         n_components=None,
         *,
         loss="frobenius",
+        classes=None,
         components_per_class=1,
+        free_components=0,
         alpha=1.0,
         scale="invariant",
         solver="auto",
@@ -192,7 +216,9 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
     ):
         self.n_components = n_components
         self.loss = loss
+        self.classes = classes
         self.components_per_class = components_per_class
+        self.free_components = free_components
         self.alpha = alpha
         self.scale = scale
         self.solver = solver
@@ -217,7 +243,8 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            An entry of ``classes_`` for each sample.
+            An entry of ``classes_`` for each sample; or, for a sample of a class without a name, the value that stands
+            for unknown in labels of that type: -1, NaN, an empty string or None.
         """
         check_is_fitted(self)
         if not len(self.classes_):
@@ -225,16 +252,20 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
                 "this ClassDrivenNMF was fitted without labels and knows no classes; pass y to fit, with the class of "
                 "one sample at least, or use predict for clusters."
             )
-        owners = np.arange(len(self.classes_)) == self.component_classes_[:, None]
-        return self.classes_[(self._transform(X) @ owners).argmax(1)]
+        n_classes = self.component_classes_.max() + 1
+        owners = np.arange(n_classes) == self.component_classes_[:, None]
+        best = (self._transform(X) @ owners).argmax(1)
+        if n_classes == len(self.classes_):
+            return self.classes_[best]
+        return append_unknown(self.classes_)[np.minimum(best, len(self.classes_))]
 
     def _problem(self, X, y, groups) -> Factorization:
-        data, attribute = wrap(X), read_attribute(y, X.shape[0])
+        data, attribute = wrap(X), self._attribute(y, X.shape[0])
         owner = self._owners(attribute, y is None)
         self.classes_, self.component_classes_ = attribute.classes, owner
-        if self.alpha == 0 or len(attribute.classes) < 2:
+        mask = ClassMask(attribute, owner, data.dtype)
+        if self.alpha == 0 or not mask.any():
             return self._factorization(data, [], n_components=len(owner))
-        mask = _mask(attribute, owner, data.dtype)
         # The engine minimises half of the squared error. Components of a divergence sum to one instead.
         weight = self._weight(self.alpha if self.loss == "kl" else self.alpha / 2, data)
         penalty = sparse_codes(mask, weight, invariant=self._invariant and self.loss == "frobenius")
@@ -244,49 +275,142 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         factors = super()._start(problem, X)
         if not problem.penalised or not isinstance(self.init, str):
             return factors
+        if self._rule is self._fast:
+            # The components of an initialiser, of which the first may be the mean of all samples, separate no classes.
+            plain = replace(problem, addends=problem.addends[:1])
+            updates, every = self._updates(problem), FITS[self.loss].evaluate_every
+            monitor = Monitor(max_iter=20, tol=0)
+            solution = solve(plain, factors, updates, monitor=monitor, extrapolate=True, evaluate_every=every)
+            factors = solution.factors
         # The components of a named start are assigned to the classes at the least penalty, whatever the classes' names.
-        cost = _class_costs(cast(MaskedL1, problem.addends[1]("H", factors)).mask, factors)
-        _, order = linear_sum_assignment(cost)
-        # The components of one class cost the same: they keep their order, which rounding would decide otherwise.
-        place = np.where(self.component_classes_ < 0, len(order), self.component_classes_)
-        order = order[np.lexsort((order, place))]
+        order = cast(ClassMask, cast(MaskedL1, problem.addends[1]("H", factors)).mask).assign(factors)
         return {name: np.ascontiguousarray(F[:, order]) for name, F in factors.items()}
+
+    def _attribute(self, y, n_samples: int) -> Attribute:
+        """Return the labels, over all classes that have a name."""
+        attribute = read_attribute(y, n_samples)
+        if self.classes is None or isinstance(self.classes, Integral):
+            return attribute
+        return with_classes(attribute, self.classes)
 
     def _owners(self, attribute: Attribute, blank: bool) -> np.ndarray:
         """Return the class of each component, -1 for none."""
-        n_classes = len(attribute.classes)
-        owned = np.repeat(np.arange(n_classes), self.components_per_class)
-        if self.n_components is None and not n_classes:
+        counts = self._counts(attribute, blank)
+        owned = np.repeat(np.arange(len(counts)), counts)
+        need = len(owned) + self.free_components
+        if self.n_components not in (None, need):
+            raise ValueError(
+                f"{len(counts)} classes with components_per_class={self.components_per_class!r} and "
+                f"free_components={self.free_components} need {need} components, not "
+                f"n_components={self.n_components}. Leave n_components None."
+            )
+        return np.concatenate([owned, np.full(self.free_components, -1)])
+
+    def _counts(self, attribute: Attribute, blank: bool) -> list[int]:
+        """Return the number of components of each class, those without a name last."""
+        names, per_class = attribute.classes.tolist(), self.components_per_class
+        n_classes = self._n_classes(names)
+        if isinstance(per_class, Integral | Mapping):
+            named, each = _counts_by_name(names, cast(int | Mapping, per_class))
+            if n_classes is not None:
+                return named + [each] * (n_classes - len(names))
+            return named + self._further(named, each, blank)
+        counts = np.asarray(per_class)
+        if counts.ndim != 1 or counts.dtype.kind not in "iu" or (counts < 1).any():
+            raise ValueError(f"components_per_class must hold integers of at least 1; got {per_class!r}.")
+        if len(counts) < len(names) or n_classes not in (None, len(counts)):
+            raise ValueError(
+                f"components_per_class has {len(counts)} numbers, and there are {n_classes or len(names)} classes: "
+                "give one for each."
+            )
+        return counts.tolist()
+
+    def _n_classes(self, names: list) -> int | None:
+        """Return the number of classes that ``classes`` gives."""
+        if not isinstance(self.classes, Integral):
+            return None if self.classes is None else len(names)
+        if self.classes < len(names):
+            raise ValueError(f"y has {len(names)} classes, more than classes={self.classes}: it counts all of them.")
+        return int(self.classes)
+
+    def _further(self, named: list[int], each: int, blank: bool) -> list[int]:
+        """Return the numbers of components of classes without a name, for which ``n_components`` has room."""
+        if self.n_components is None and not named:
             what = "y to be passed, but the target y is None" if blank else "a known label, and y has none"
             raise ValueError(
-                f"ClassDrivenNMF requires {what}: with n_components=None the classes say how many components there "
-                "are. Label one sample at least, or give n_components."
+                f"ClassDrivenNMF requires {what}: the number of components follows from that of "
+                "classes. Label one sample at least, or give classes or n_components."
             )
-        k = self.n_components or len(owned)
-        if k < len(owned):
+        if self.n_components is None:
+            return []
+        need = sum(named) + self.free_components
+        if self.n_components < need:
             raise ValueError(
-                f"y has {n_classes} classes, more than n_components={k} allows: with "
-                f"components_per_class={self.components_per_class} they need {len(owned)}. Raise n_components, or "
-                "leave it None."
+                f"y has {len(named)} classes, more than n_components={self.n_components} allows: with "
+                f"components_per_class={self.components_per_class!r} and free_components={self.free_components} they "
+                f"need {need}. Raise n_components, or leave it None."
             )
-        return np.concatenate([owned, np.full(k - len(owned), -1)])
+        whole, rest = divmod(self.n_components - need, each)
+        return [each] * whole + [rest] * (rest > 0)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = self.n_components is None
+        counted = isinstance(self.components_per_class, Integral | Mapping)
+        tags.target_tags.required = self.n_components is None and self.classes is None and counted
         return tags
 
 
-def _class_costs(mask: Rows, factors: Factors) -> np.ndarray:
-    """Return the penalty of every component (columns) in the place of every other one (rows)."""
-    H = factors["H"]
-    return cross(mask(slice(0, len(H))), H, 4096) * factors["Z"].sum(0)
+class ClassMask:
+    """M by rows: 1 where the class of a sample is known and the component belongs to another one (Xiao et al., eq. 5).
+
+    Parameters
+    ----------
+    attribute : Attribute
+        The classes of the samples.
+    owner : ndarray of shape (n_components,)
+        The class of each component, -1 for none.
+    dtype : dtype
+        Of the rows.
+    """
+
+    def __init__(self, attribute: Attribute, owner: np.ndarray, dtype: np.dtype):
+        self.attribute = attribute
+        # A row for each class and, for the code -1, one of zeros for samples of unknown class.
+        table = (owner >= 0) & (owner != np.arange(len(attribute.classes) + 1)[:, None])
+        table[-1] = False
+        self.table = table.astype(dtype)
+
+    def __call__(self, b: slice) -> np.ndarray:
+        """Return rows b."""
+        return self.table[self.attribute.codes[b]]
+
+    def any(self) -> bool:
+        """Whether anything is penalised."""
+        return bool(self.table[np.unique(self.attribute.codes)].any())
+
+    def assign(self, factors: Factors) -> np.ndarray:
+        """Return the component that each place takes, so that the penalty is least."""
+        sums = self.attribute.one_hot().T @ factors["H"]
+        cost = self.table[:-1].T @ sums * factors["Z"].sum(0)
+        order = linear_sum_assignment(cost)[1]
+        # Places of equal columns, as those of one class, cost the same: they keep the order of the components, which
+        # rounding would decide otherwise.
+        _, column = np.unique(self.table[np.unique(self.attribute.codes)], axis=1, return_inverse=True)
+        column = column.ravel()
+        order[np.argsort(column, kind="stable")] = order[np.lexsort((order, column))]
+        return order
 
 
-def _mask(attribute: Attribute, owner: np.ndarray, dtype: np.dtype) -> Rows:
-    """Return M by rows: 1 where the class of a sample is known and the component belongs to another class."""
-    # A row for each class and, for the code -1, one of zeros for samples of unknown class.
-    table = (owner >= 0) & (owner != np.arange(len(attribute.classes) + 1)[:, None])
-    table[-1] = False
-    table, codes = table.astype(dtype), attribute.codes
-    return lambda b: table[codes[b]]
+def _counts_by_name(names: list, per_class: int | Mapping) -> tuple[list[int], int]:
+    """Return the numbers of components of classes with a name, and that of every other class."""
+    if not isinstance(per_class, Mapping):
+        return [int(per_class)] * len(names), int(per_class)
+    strange = [name for name in per_class if name not in names]
+    if strange:
+        raise ValueError(
+            f"components_per_class names classes that are not known: {strange}; the classes are {names}. Label a "
+            "sample of each, or name them in classes."
+        )
+    if not all(isinstance(count, Integral) and int(count) >= 1 for count in per_class.values()):
+        raise ValueError(f"components_per_class must hold integers of at least 1; got {per_class!r}.")
+    return [int(per_class.get(name, 1)) for name in names], 1

@@ -7,7 +7,7 @@ from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
+from sklearn.metrics.pairwise import KERNEL_PARAMS, PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -46,11 +46,11 @@ class ConceptFactorization(Factorizer):
         of samples by training samples elsewhere.
     gamma : float or None, default=None
         Coefficient of the kernels "rbf", "laplacian", "poly", "sigmoid" and "chi2"; None means scikit-learn's default.
-        Other kernels do not use it.
+        Other kernels refuse it.
     degree : float, default=3
-        Degree of the kernel "poly". Other kernels do not use it.
+        Degree of the kernel "poly". Other kernels refuse another one than the default.
     coef0 : float, default=1
-        Constant of the kernels "poly" and "sigmoid". Other kernels do not use it.
+        Constant of the kernels "poly" and "sigmoid". Other kernels refuse another one than the default.
     init : {"auto", "random", "kmeans"} or (H, A), default="auto"
         Initial factors: the name of an initialiser of H, with A = H divided by its column sums; or two arrays of shape
         (n_samples, n_components), as ``layers_[0].representation`` and ``concepts_`` of a fitted model. "auto" is
@@ -198,6 +198,17 @@ class ConceptFactorization(Factorizer):
     # ---- the problem ---------------------------------------------------------------------------------------------
 
     _embedding: Embedding  # of a fitted model with a kernel
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        used = KERNEL_PARAMS.get(self.kernel, ()) if isinstance(self.kernel, str) else ()
+        for name, default in (("gamma", None), ("degree", 3), ("coef0", 1)):
+            value = getattr(self, name)
+            if value != default and name not in used:
+                raise ValueError(
+                    f"{name}={value!r} has no effect with kernel={self.kernel!r}. Use a kernel that has it, or leave "
+                    f"{name} out."
+                )
 
     def _validate(self, X, *, reset: bool):
         """Return X, or with a kernel the coordinates that take its place."""

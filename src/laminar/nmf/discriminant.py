@@ -14,7 +14,7 @@ from .._engine.data.wrap import wrap
 from .._engine.problem import smooth_codes
 from .._engine.terms.penalties import LaplacianRows
 from .._utils.labels import Attribute, read_attribute
-from ..graphs.operators import ClassOperator
+from ..graphs.operators import ClassOperator, SelfLoops
 
 
 class DiscriminantNMF(NonNegativeData, Penalized):
@@ -29,7 +29,7 @@ class DiscriminantNMF(NonNegativeData, Penalized):
     ``S_w(h) = sum_c sum_{i in c} (h_i - mean_c)^2`` is the scatter inside classes and
     ``S_b(h) = sum_c n_c (mean_c - mean)^2`` the scatter between them. (1) is bounded below because of the factors
     ``||z_a||^2`` and of ``between < 1``; as published in [1]_ the objective is not (docs/methods.md 4.11). Without
-    labels the model is NMF.
+    a known label the model is NMF.
 
     Parameters
     ----------
@@ -63,8 +63,9 @@ class DiscriminantNMF(NonNegativeData, Penalized):
         Exponent of the multiplicative update; None means 1. Other than None it needs ``solver="mu"`` or
         ``rule="published"``.
     rule : {"fast", "published"}, default="fast"
-        "published" makes the updates that the authors of [2]_ compared with under the name DNMF: multiplicative,
-        without extrapolation, the scatter inside classes alone (they took ``within=10``), ``scale="none"``. It needs
+        "published" makes the updates that the authors of [2]_ compared with under the name DNMF, from their code:
+        multiplicative, the components first, without extrapolation, the scatter inside classes alone (they took
+        ``within=10``), ``scale="none"``. Samples of unknown class have the penalty ``within/2 ||h_i||^2``. It needs
         ``between=0``.
     n_clusters : int or None, default=None
         Number of clusters of `predict` and `fit_predict`; None means ``n_components``.
@@ -118,12 +119,13 @@ class DiscriminantNMF(NonNegativeData, Penalized):
     Neither increases (1). Both steps are followed by an extrapolation ``F + beta (F - F_old)`` with an adaptive beta,
     after [3]_; an iteration that increases the objective is rejected and beta is decreased. ``solver="mu"`` and
     ``solver="apg"`` replace HALS by the multiplicative update, or by an accelerated projected gradient, for the same
-    objective. ``rule="published"``, from the code of the authors of [2]_, the terms with ``within`` on labelled samples
-    only::
+    objective. ``rule="published"``, from the code of the authors of [2]_, in this order, with P H zero for samples of
+    unknown class::
 
-        H <- H * (X Z^T + within P H) / (H Z Z^T + within H),   Z <- Z * (H^T X) / (H^T H Z)                        (4)
+        Z <- Z * (H^T X) / (H^T H Z),   H <- H * (X Z^T + within P H) / (H Z Z^T + within H)                        (4)
 
-    The rules of [1]_ itself are not implemented: its objective has no minimum. `transform` does not use labels.
+    which does not increase (1) with ``scale="none"`` and ``within/2 ||h_i||^2`` of every sample i of unknown class. The
+    rules of [1]_ itself are not implemented: its objective has no minimum. `transform` does not use labels.
 
     References
     ----------
@@ -185,7 +187,7 @@ class DiscriminantNMF(NonNegativeData, Penalized):
         self.random_state = random_state
         self.verbose = verbose
 
-    _published = Published(init="nndsvd")
+    _published = Published(init="nndsvd", order=("Z", "H"))
 
     def _problem(self, X, y, groups) -> Factorization:
         if self.between > 0 and not self._invariant:
@@ -194,10 +196,13 @@ class DiscriminantNMF(NonNegativeData, Penalized):
                 'smaller components lower the objective without end. Use scale="invariant", or between=0.'
             )
         data, attribute = wrap(X), read_attribute(y, X.shape[0])
+        if self.rule == "published" and self.within > 0 and attribute.known.any():
+            published = ScatterAndRidge(attribute, self.within)
+            return self._factorization(data, [smooth_codes(published, self._weight(1.0, data), invariant=False)])
         repels = self.between > 0 and len(attribute.classes) > 1
         if not repels and (self.within == 0 or attribute.class_sizes.max(initial=0) < 2):
             return self._factorization(data, [])
-        operator = Scatter(attribute, self.within, self.between, self_loops=self.rule == "published")
+        operator = Scatter(attribute, self.within, self.between)
         return self._factorization(data, [smooth_codes(operator, self._weight(1.0, data), invariant=self._invariant)])
 
 
@@ -212,14 +217,12 @@ class Scatter:
         The classes.
     within, between : float
         The weights.
-    self_loops : bool, default=False
-        Whether a sample is linked to itself, as in the published rule: it slows multiplicative updates, nothing else.
     """
 
-    def __init__(self, attribute: Attribute, within: float, between: float, self_loops: bool = False):
+    def __init__(self, attribute: Attribute, within: float, between: float):
         self.within, self.between = within, between
         self.codes, self.known, self.sizes = attribute.codes, attribute.known, attribute.class_sizes
-        self.classes, self.self_loops = ClassOperator(attribute, normalize="class"), self_loops
+        self.classes = ClassOperator(attribute, normalize="class")
         # The second operator, with its minus sign, is negative semi-definite.
         self.row_curvature = within * self.classes.row_curvature
 
@@ -238,13 +241,7 @@ class Scatter:
 
     def _within(self, H: np.ndarray) -> LaplacianRows:
         plus, minus, remainder = self.classes.rows(H)
-        within, own = H.dtype.type(self.within), self.classes.self_loops.astype(H.dtype)[:, None]
-        if self.self_loops:
-            return LaplacianRows(
-                lambda b: within * (plus(b) + own[b] * H[b]),
-                lambda b: within * (minus(b) + own[b] * H[b]),
-                lambda b: within * remainder(b),
-            )
+        within = H.dtype.type(self.within)
         return LaplacianRows(lambda b: within * plus(b), lambda b: within * minus(b), lambda b: within * remainder(b))
 
     def quad_columns(self, H: np.ndarray) -> np.ndarray:
@@ -260,3 +257,37 @@ class Scatter:
         means = np.zeros((len(self.sizes) + 1, H.shape[1]))
         means[:-1] = (self.classes.members.T @ H) / self.sizes[:, None]
         return means, self.sizes @ means[:-1] / self.sizes.sum()
+
+
+class ScatterAndRidge:
+    """``within (I - P)`` over all samples: P takes the mean of a class, and is zero for samples of unknown class.
+
+    A `SymmetricOperator`, split as in the published rule: ``within H`` and ``within P H``.
+
+    Parameters
+    ----------
+    attribute : Attribute
+        The classes.
+    within : float
+        The weight.
+    """
+
+    def __init__(self, attribute: Attribute, within: float):
+        classes = ClassOperator(attribute, normalize="class")
+        self.within, self.unknown = within, ~attribute.known
+        self.classes = SelfLoops(classes, classes.self_loops)
+        self.row_curvature = np.full(len(attribute.codes), within)
+
+    def rows(self, H: np.ndarray) -> LaplacianRows:
+        """Return ``L H``, split, as functions of a slice of rows."""
+        within, means = H.dtype.type(self.within), self.classes.rows(H).minus
+
+        def minus(b: slice) -> np.ndarray:
+            return np.asarray(within * means(b))
+
+        return LaplacianRows(lambda b: within * H[b], minus, minus)
+
+    def quad_columns(self, H: np.ndarray) -> np.ndarray:
+        """``within (S_w(h) + sum of squares of unknown class)`` of every column h."""
+        ridge = np.square(H[self.unknown], dtype=np.float64).sum(0)
+        return self.within * (self.classes.quad_columns(H) + ridge)

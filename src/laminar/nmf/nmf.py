@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import StrOptions
 
 from .._base.factorizer import Factorizer, NonNegativeData
+from .._base.rules import Published, Rule
+from .._engine.monitor import Monitor
+from .._utils import threads
+from .._utils.callbacks import hooks, with_callbacks
+from .._utils.typing import Data
+from .nenmf import nenmf
 
 
 class NMF(NonNegativeData, Factorizer):
@@ -23,8 +33,8 @@ class NMF(NonNegativeData, Factorizer):
         Half the squared error, or the generalised Kullback-Leibler divergence (counts, spectra, text).
     solver : {"auto", "hals", "mu", "apg"}, default="auto"
         Update of the non-negative factors: HALS, that is coordinate descent over columns; multiplicative updates; or
-        the accelerated projected gradient of NeNMF. "auto" is "hals", but "mu" for ``loss="kl"`` and for
-        ``rule="published"``, which exclude "hals" and "apg".
+        the accelerated projected gradient of NeNMF [5]_. "auto" is "hals", but "mu" for ``loss="kl"``, which excludes
+        "hals" and "apg", and for ``rule="published"``, which excludes "hals".
     init : {"auto", "random", "kmeans", "nndsvd", "nndsvda", "nndsvdar"}, (H, Z) or estimator, default="auto"
         Initial factors: the name of an initialiser; arrays of shapes (n_samples, n_components) and (n_components,
         n_features), where Z may be None and is then fitted to H; or a fitted estimator with ``components_``, whose
@@ -35,12 +45,14 @@ class NMF(NonNegativeData, Factorizer):
         many more samples than components, a fit begins with a few iterations on a subsample, which do not count.
     tol : float, default=1e-5
         The fit has converged when two consecutive iterations each decrease the objective by at most ``tol`` times its
-        value and the KKT residual is at most ``sqrt(tol)``. With 0 all ``max_iter`` iterations are made.
+        value and the KKT residual is at most ``sqrt(tol)``. With 0 all ``max_iter`` iterations are made. NeNMF as
+        published has converged when the projected gradient is at most ``tol`` of the first, after 10 iterations.
     eta : float in (0, 1] or None, default=None
         Exponent of the multiplicative update; None means 1. Other than None it needs ``solver="mu"``, ``loss="kl"`` or
         ``rule="published"``.
     rule : {"fast", "published"}, default="fast"
-        "published" makes the multiplicative updates of [2]_, without extrapolation.
+        "published" makes the multiplicative updates of [2]_, without extrapolation; with ``solver="apg"`` it is NeNMF
+        as in [5]_, with its own loop and stopping rule.
     n_clusters : int or None, default=None
         Number of clusters of `predict` and `fit_predict`; None means ``n_components``.
     callback : callable or None, default=None
@@ -65,7 +77,7 @@ class NMF(NonNegativeData, Factorizer):
         ``||X - H Z||``, the Frobenius norm of the residual; with ``loss="kl"`` the divergence.
     objective_history_ : ndarray of shape (n_evaluations,)
         The objective (1) after each accepted iteration; with ``loss="kl"``, where evaluating it costs as much as an
-        iteration, after the first, every tenth and the last.
+        iteration, after the first, every tenth and the last. Published rules accept every iteration.
     n_iter_ : int
         Number of iterations made.
     converged_ : bool
@@ -99,6 +111,13 @@ class NMF(NonNegativeData, Factorizer):
         H <- H * (R Z^T) / (1 (Z 1)^T),   Z <- Z * (H^T R) / ((H^T 1) 1^T)                                          (4)
 
     None of (2), (3), (4) increases (1). With the exponent ``eta`` the fractions of (3) and (4) are raised to it.
+    ``rule="published"`` with ``solver="apg"``, Algorithm 1 and 2 of [5]_: from Y = H and t = 1, 10 to 1000 times::
+
+        H <- max(0, Y - (Y G - B) / ||G||_2),   t' = (1 + sqrt(1 + 4 t^2)) / 2,   Y <- H + (t - 1) / t' (H - H_old)  (5)
+
+    until the projected gradient at Y is at most ``max(tol, 1e-3)`` of that of both factors at the start, a tenth of
+    that after every time that 10 steps were enough (from the authors' code); then the same for Z^T. (5) has no
+    restarts, and a step of it may increase (1).
 
     With ``rule="fast"`` the codes of the last iteration are replaced by the minimiser of (1) over H >= 0 for the final
     Z, so that ``reconstruction_err_`` may be a little smaller than by the last objective; with ``loss="kl"`` only
@@ -162,3 +181,58 @@ class NMF(NonNegativeData, Factorizer):
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose
+
+    # ---- NeNMF as published, which has a loop of its own ---------------------------------------------------------
+
+    _nenmf = Published(eta=None)
+
+    @property
+    def _is_nenmf(self) -> bool:
+        return self.rule == "published" and self.solver == "apg" and self.loss == "frobenius"
+
+    @property
+    def _rule(self) -> Rule:
+        return self._nenmf if self._is_nenmf else super()._rule
+
+    def _check_parameters(self) -> None:
+        if not self._is_nenmf:
+            super()._check_parameters()
+            return
+        if self.eta is not None:
+            raise ValueError(
+                f'eta={self.eta} has no effect with solver="apg": it is the exponent of the multiplicative update. Use '
+                'solver="mu", or eta=None.'
+            )
+        self._check_start(self.init)
+
+    @with_callbacks
+    def fit(self, X: Data, y: ArrayLike | None = None) -> Self:
+        """Fit the factorisation to X.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data.
+        y : Ignored
+            Not used, present for API consistency.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        return self._fit_nenmf(X, y) if self._is_nenmf else self._fit(X, y)
+
+    def _fit_nenmf(self, X, y) -> Self:
+        self._validate_params()
+        self._check_parameters()
+        X = self._validate(X, reset=True)
+        with threads.own_threads(), hooks(self, self.max_iter, X, y) as hook:
+            problem = self._problem(X, y, None)
+            monitor = Monitor(self.max_iter, 0.0, lambda i, value, _: hook(i, problem.in_units(value)))
+            solution = nenmf(problem, self._start(problem, X), self.tol, monitor)
+            self.objective_history_ = problem.in_units(np.array(solution.history))
+            self.n_iter_, self.converged_ = solution.n_iter, solution.converged
+            self._attributes(solution, problem, X)
+        self._warn_unconverged()
+        return self

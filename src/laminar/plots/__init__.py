@@ -5,9 +5,10 @@ state changes; ``figure.savefig("name.png")`` writes it.
 """
 
 from .basic import convergence, demo_figure, images_grid, score_table_figure
-from .layers import layer_attribute_figure, layer_components, layer_scatter, selection_figure
+from .layers import class_components, layer_attribute_figure, layer_components, layer_scatter, selection_figure
 
 __all__ = [
+    "class_components",
     "convergence",
     "demo_figure",
     "images_grid",

@@ -13,9 +13,10 @@ from laminar._utils.labels import read_attribute
 from laminar._utils.typing import Data
 from laminar.evaluation.tables import layer_features, layer_names
 
-from .drawing import WIDTH, Sheet, draw_images, draw_table, label_width, plain, put_title
+from .drawing import INK, WIDTH, Sheet, draw_images, draw_table, label_width, plain, put_title
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
@@ -66,6 +67,74 @@ def layer_components(
         signed = bool(images.min() < 0)
         draw_images(axes, images, image_shape, columns, name + layer, signed=signed, scale="each")
     return sheet.figure
+
+
+def class_components(
+    model: BaseEstimator, image_shape: tuple[int, int] | None = None, title: str | None = None
+) -> "Figure":
+    """Draw components that belong to classes, W = [W_1 ... W_c] of class-driven NMF, class by class.
+
+    Parameters
+    ----------
+    model : fitted model with ``components_``, ``classes_`` and ``component_classes_``
+        As :class:`laminar.ClassDrivenNMF`.
+    image_shape : tuple of int or None, default=None
+        Height and width of a component as an image. None draws a component as bars, one a feature.
+    title : str or None, default=None
+        Name of the model.
+
+    Returns
+    -------
+    Figure
+        With one axes a class, named by it, from the first down, then one for components of no class. Classes without a
+        name are numbered.
+
+    Examples
+    --------
+    >>> from laminar import ClassDrivenNMF
+    >>> from laminar.datasets import make_faces
+    >>> from laminar.plots import class_components
+    >>> faces = make_faces(4, 3, 3, size=12, random_state=0)
+    >>> model = ClassDrivenNMF(components_per_class=3, random_state=0).fit(faces.X, faces.pose)
+    >>> [axes.get_title(loc="left") for axes in class_components(model, faces.image_shape).axes]
+    ['class 0', 'class 1', 'class 2']
+    """
+    check_is_fitted(model, "component_classes_")
+    owners, names = np.asarray(model.component_classes_), [str(name) for name in model.classes_]
+    groups = [*np.unique(owners[owners >= 0]), *([-1] if (owners < 0).any() else [])]
+    sets = [np.asarray(model.components_)[owners == owner] for owner in groups]
+    most, heading, page = max(len(images) for images in sets), 0.4, WIDTH - 0.2
+    side = page / max(most, 6)
+    height = 0.8 if image_shape is None else side * image_shape[0] / image_shape[1]
+    sheet = Sheet(WIDTH, (height + heading) * len(sets) + 0.1)
+    bottom, prefix = sheet.height, f"{title}, " if title else ""
+    for owner, images in zip(groups, sets, strict=True):
+        bottom -= heading + height
+        axes = sheet.axes(0.1, bottom, side * len(images), height)
+        name = prefix + _class_name(int(owner), names)
+        if image_shape is None:
+            _draw_bars(axes, images, name)
+        else:
+            draw_images(axes, images, image_shape, len(images), name, signed=bool(images.min() < 0), scale="each")
+    return sheet.figure
+
+
+def _class_name(owner: int, names: list[str]) -> str:
+    if owner < 0:
+        return "no class"
+    return f"class {names[owner]}" if owner < len(names) else f"class without a name, {owner - len(names) + 1}"
+
+
+def _draw_bars(axes: "Axes", components: np.ndarray, title: str) -> None:
+    """Draw components side by side, one bar a feature, each divided by its largest magnitude."""
+    largest = np.abs(components).max(axis=1, keepdims=True)
+    bars = components / np.where(largest > 0, largest, 1)
+    n_features = bars.shape[1]
+    gap = max(1, n_features // 10)
+    for a, values in enumerate(bars):
+        axes.bar(a * (n_features + gap) + np.arange(n_features), values, width=1.0, color=INK)
+    axes.set_axis_off()
+    put_title(axes, title)
 
 
 def layer_attribute_figure(table: "DataFrame", title: str | None = None) -> "Figure":
