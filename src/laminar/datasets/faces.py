@@ -154,8 +154,8 @@ def make_expression_video(
     size : int, default=32
         Height and width of the frames in pixels.
     drift : float, default=1.0
-        Size of the slow movement of the head. 1 is up to 4 degrees to a side and up to 1.6 % of the image in each
-        direction from the place of the first frame; 0 is none.
+        Size of the slow movement of the head. 1 is up to 2 degrees to a side and up to 0.8 % of the image in each
+        direction from the place of the first frame, as after an alignment; 0 is none.
     noise : float, default=0.01
         Standard deviation of normal noise; frames are then clipped to [0, 1].
     random_state : int, RandomState instance or None, default=None
@@ -192,8 +192,8 @@ def make_expression_video(
     groups = np.repeat(np.arange(n_sequences), n_frames)
     frames = _render(
         people[groups],
-        4 * movement[:, 0],
-        movement * [0, 2.5, 2.5],  # in units of the small errors of a pose: 0.03 half-images
+        2 * movement[:, 0],
+        movement * [0, 1.25, 1.25],  # in units of the errors of a pose: 0.015 half-images
         {unit: intensity},
         _directions(np.zeros(1), np.full(1, 22)),
         size,

@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from .eigenmaps import laplacian_eigenmaps
 from .labelled import LabelledKNN, Labels
 from .neighbours import KNN
 from .operators import GraphOperator
@@ -30,6 +31,7 @@ __all__ = [
     "Rank",
     "Sum",
     "as_graph",
+    "laplacian_eigenmaps",
 ]
 
 _NAMED = {"knn": KNN, "labels": Labels, "chain": Chain, "rank": Rank}
