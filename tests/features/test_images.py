@@ -375,9 +375,9 @@ def test_a_missing_package_is_asked_for(family, images, module, who, monkeypatch
         family.fit_transform(images)
 
 
-@pytest.mark.parametrize("family", [Pixels(), GradientOrientations(), LocalBinaryPatterns()], ids=repr)
+@pytest.mark.parametrize("family", [Pixels(), GradientOrientations(), LocalBinaryPatterns(), Crop((5, 5))], ids=repr)
 def test_what_needs_no_package_runs_without(family, monkeypatch):
-    for module in ("skimage", "skimage.color", "skimage.feature", "skimage.filters", "cv2"):
+    for module in ("skimage", "skimage.color", "skimage.feature", "skimage.filters", "skimage.transform", "cv2"):
         monkeypatch.setitem(sys.modules, module, None)
     assert np.isfinite(family.fit_transform(IMAGES)).all()
 
