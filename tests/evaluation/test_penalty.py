@@ -233,6 +233,8 @@ X, Y = labelled(0, n=30)
         (WSF(3), np.arange(30), {}, "fewer than two classes with two known labels"),
         (WSF(3), Y, {"groups": np.zeros(30)}, "in hidden groups, or none is"),
         (WSF(3), Y, {"layer": (0, 1)}, "layer has 2 entries but y has 1 attributes"),
+        (ClassDrivenNMF(), Y, {"layer": 0, "score": "classes"}, 'layer=0 has no effect on score="classes"'),
+        (WSF(3), Y, {"groups": [None] * 30}, "groups must name the sequence of every sample"),
         (WSF(3), Y[:9], {}, "y has 9 rows but X has 30 samples"),
     ],
 )

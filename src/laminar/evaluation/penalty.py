@@ -159,8 +159,8 @@ def select_penalty(
     n_samples = _count(X)
     attributes = read_labels(y, n_samples)
     _check(estimator, attributes, score, hidden, n_repeats)
-    layers = _read_layers(layer, len(attributes))
-    sequences = None if groups is None else read_attribute(groups, n_samples).codes
+    layers = _read_layers(layer, len(attributes), score)
+    sequences = None if groups is None else _read_groups(groups, n_samples)
     seeds = check_random_state(random_state).randint(2**31 - 1, size=n_repeats)
     splits = [_hide(attributes, hidden, sequences, np.random.RandomState(seed)) for seed in seeds]
     scores = np.empty((len(attributes), len(values), n_repeats))
@@ -197,7 +197,18 @@ def _read_grid(estimator: BaseEstimator, param: str, grid: Iterable[float]) -> l
     return sorted(set(values))
 
 
-def _read_layers(layer: int | Sequence[int], n_attributes: int) -> list[int]:
+def _read_groups(groups: ArrayLike, n_samples: int) -> np.ndarray:
+    sequences = read_attribute(groups, n_samples)
+    if not sequences.known.all():
+        raise ValueError("groups must name the sequence of every sample; some are unknown (-1, NaN or None).")
+    return sequences.codes
+
+
+def _read_layers(layer: int | Sequence[int], n_attributes: int, score: str) -> list[int]:
+    if score == "classes" and np.any(np.not_equal(layer, -1)):
+        raise ValueError(
+            f'layer={layer!r} has no effect on score="classes", which predict_class decides: leave it out.'
+        )
     layers = [layer] * n_attributes if isinstance(layer, Integral) else list(layer)
     if len(layers) != n_attributes:
         raise ValueError(f"layer has {len(layers)} entries but y has {n_attributes} attributes: give one each.")
