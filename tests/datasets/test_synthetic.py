@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from laminar.datasets import (
     make_attributes,
+    make_expression_video,
     make_faces,
     make_lowrank,
     make_temporal,
@@ -94,11 +95,24 @@ def test_xor_corners_and_classes():
     assert make_xor(random_state=0).X.shape == (100, 2)
 
 
-def test_xor_classes_are_not_linearly_separable():
+def test_xor_has_two_people_in_two_poses():
+    """Fig. 4 of Trigeorgis et al., arXiv:1509.03248: every person in every pose, a pose at each side."""
+    data = make_xor(500, random_state=0)
+    cells = {(p, i): data.X[(data.pose == p) & (data.identity == i)].mean(axis=0) for p in (0, 1) for i in (0, 1)}
+    assert_allclose(cells[0, 0], [-3, 3], atol=0.2)
+    assert_allclose(cells[1, 1], [3, 3], atol=0.2)
+    assert_allclose(cells[0, 1], [-3, -3], atol=0.2)
+    assert_allclose(cells[1, 0], [3, -3], atol=0.2)
+    assert_array_equal(data.identity, data.y)
+    assert_array_equal(np.bincount(data.pose), [1000, 1000])
+
+
+@pytest.mark.parametrize(("attribute", "low", "high"), [("pose", 0.85, 1.0), ("identity", 0.0, 0.1)])
+def test_xor_pose_is_linear_and_identity_is_not(attribute, low, high):
     data = make_xor(random_state=0)
-    design = np.column_stack([data.X, np.ones(100)])
-    fit = design @ np.linalg.lstsq(design, data.y, rcond=None)[0]
-    assert 1 - np.var(data.y - fit) / np.var(data.y) < 0.1
+    labels, design = data[attribute], np.column_stack([data.X, np.ones(100)])
+    fit = design @ np.linalg.lstsq(design, labels, rcond=None)[0]
+    assert low <= 1 - np.var(labels - fit) / np.var(labels) <= high
 
 
 @pytest.mark.parametrize("n_frames", [10, 11, 60, 200])
@@ -199,6 +213,10 @@ def test_partial_labels_leaves_its_input_and_unknown_labels_alone():
         (lambda: partial_labels([0, 1], 1.5), "frac"),
         (lambda: partial_labels(["a", "b"], 0.5), "integers"),
         (lambda: make_faces(n_poses=0), "n_poses"),
+        (lambda: make_faces(n_expressions=7), "'n_expressions' .* Got 7"),
+        (lambda: make_expression_video("wink"), "'unit' .* Got 'wink'"),
+        (lambda: make_expression_video(n_frames=9), "'n_frames' .* Got 9"),
+        (lambda: make_expression_video(drift=-1), "'drift' .* Got -1"),
     ],
 )
 def test_bad_parameters_are_named(call, message):

@@ -268,7 +268,7 @@ def test_labels_are_required_where_they_count_the_classes(parameters, required):
     model = ClassDrivenNMF(**parameters, max_iter=2)
     assert get_tags(model).target_tags.required == required
     if required:
-        with pytest.raises(ValueError, match="requires y to be passed|classes that are not known"):
+        with pytest.raises(ValueError, match=r"requires y to be passed|classes that are not known"):
             model.fit(X)
     else:
         assert model.fit(X).components_.shape[1] == P

@@ -145,7 +145,8 @@ def _tables(result: "Bunch", rows: list[str]) -> Iterator["Table"]:
 
 def _table(result: "Bunch", rows: list[str], metrics: Sequence[str], title: str) -> "Table":
     """Make a rich table of some metrics of every attribute, the best of each column in bold."""
-    counts = {name: len(codes) for name, codes in result.faces.names.items()}
+    scored = dict.fromkeys(result.scores.columns.get_level_values(0))
+    counts = {name: len(result.faces.names[name]) for name in scored}
     table = require("rich.table", "report", "laminar demo").Table(title=title, title_justify="left")
     table.add_column("method")
     for attribute, count in counts.items():

@@ -1,7 +1,8 @@
 """Data sets: synthetic with known structure, or read from files."""
 
-from laminar.datasets.faces import make_faces
+from laminar.datasets.faces import make_expression_video, make_faces
 from laminar.datasets.files import available, load
+from laminar.datasets.sources import stack_sources
 from laminar.datasets.synthetic import (
     make_attributes,
     make_lowrank,
@@ -16,6 +17,7 @@ __all__ = [
     "available",
     "load",
     "make_attributes",
+    "make_expression_video",
     "make_faces",
     "make_lowrank",
     "make_temporal",
@@ -23,4 +25,5 @@ __all__ = [
     "make_xor",
     "partial_labels",
     "sample_attributes",
+    "stack_sources",
 ]

@@ -38,7 +38,7 @@ class Scene:
     yaws : ndarray of shape (n,)
         Rotation of each head about the vertical axis, in degrees.
     pose_errors : ndarray of shape (n, 3)
-        Errors of each portrait in rotation and in position (x, y), within [-1, 1]; scaled to be small.
+        Errors of each portrait in rotation and in position (x, y), in units of 0.03 rad and 0.012 half-images.
     size : int
         Pixels a side.
     """
@@ -166,7 +166,7 @@ class Scene:
             (self.eye_u, self.eye_v + t.brow_lift + 0.01, 0.16, 0.05, 0.014, mirrored),
             (np.abs(self.u) - 0.30, self.nose_v + 0.02, 0.10, 0.09, 0.020, mirrored),
             (self.mouth_u, self.mouth_v - 0.5 * t.lip, t.mouth_width, 0.035, 0.016, 1),
-            (self.mouth_u, self.mouth_v - 0.17, 0.11, 0.055, 0.018, 1),
+            (self.mouth_u, self.mouth_v - 0.17 - 0.5 * t.mouth_open, 0.11, 0.055, 0.018, 1),
         ]
         slope_u, slope_v = np.zeros_like(self.tone), np.zeros_like(self.tone)
         for u, v, breadth, length, out, direction in bumps:
@@ -191,6 +191,7 @@ class Scene:
         arch = np.maximum(1 - along * along, 0)
         upper, lower = self.eye_v + t.eye_open * arch, self.eye_v - 0.75 * t.eye_open * arch
         lids = self._inside(np.maximum(-upper, lower)) * self._inside((np.abs(along) - 1) * t.eye_width) * self.face
+        lids *= np.minimum(t.eye_open / 0.02, 1)  # softened edges would leave a closed eye half a pixel open
         self._darken(0.35 * self.face * np.exp(-((along / 1.2) ** 2) - (self.eye_v / (1.7 * t.eye_open)) ** 2), 0.35)
         flat = [0.7 * part for part in self.normal[:2]] + [self.normal[2]]
         self._paint(lids, 0.84, flat)
@@ -235,13 +236,19 @@ class Scene:
         arch = np.maximum(1 - along * along, 0)
         line = self.mouth_v + t.mouth_curve * along * along
         bow = t.lip * arch * (0.72 + 0.5 * np.exp(-(((np.abs(along) - 0.30) / 0.22) ** 2)))
+        lower = line - t.mouth_open * np.sqrt(arch)  # edge of the lower lip; the two lips part as the mouth opens
         inside = self._inside((np.abs(along) - 1) * t.mouth_width) * self.face
         self._paint(inside * self._inside(np.maximum(-line - bow, line)), 0.85 * t.lip_tone * t.skin)
-        self._paint(inside * self._inside(np.maximum(line - 1.35 * t.lip * np.sqrt(arch), -line)), t.lip_tone * t.skin)
+        self._paint(
+            inside * self._inside(np.maximum(lower - 1.35 * t.lip * np.sqrt(arch), -lower)), t.lip_tone * t.skin
+        )
+        # The cavity between them; of no coverage where the mouth is closed.
+        cavity = self._inside(np.maximum(-line, lower)) * np.minimum(t.mouth_open / 0.02, 1)
+        self._paint(inside * cavity, 0.07)
         self._darken(0.85 * inside * np.exp(-((line / 0.011) ** 2)), 0.22)
         corner = np.exp(-(((np.abs(along) - 1.0) / 0.12) ** 2) - (line / 0.02) ** 2)
         self._darken(0.5 * corner * self.face, 0.45)
-        below = np.exp(-((along / 0.7) ** 2) - ((line - 1.35 * t.lip - 0.022) / 0.018) ** 2)
+        below = np.exp(-((along / 0.7) ** 2) - ((line - t.mouth_open - 1.35 * t.lip - 0.022) / 0.018) ** 2)
         self._darken(0.30 * below * self.face, 0.5)
 
     def _glasses(self) -> None:

@@ -9,8 +9,9 @@ from sklearn.utils import Bunch, check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 
 from laminar._utils.typing import Seed
+from laminar.datasets._action_units import ACTION_UNITS, EXPRESSIONS
 
-PHASES = ("neutral", "onset", "apex", "offset")  # names of the codes of `make_temporal`
+PHASES = ("neutral", "onset", "apex", "offset")  # names of the codes of phases
 
 
 def _at_least(kind: type, bound: int) -> list[Interval]:
@@ -22,7 +23,9 @@ _FACES = ("n_identities", "n_poses", "n_lights", "size")
 _CONSTRAINTS = {
     **dict.fromkeys((*_COUNTS, *_FACES), _at_least(Integral, 1)),
     **dict.fromkeys(("n_slow", "n_fast", "n_noise_features", "per_class_min"), _at_least(Integral, 0)),
-    **dict.fromkeys(("noise", "spread", "scales"), _at_least(Real, 0)),
+    **dict.fromkeys(("noise", "spread", "scales", "drift"), _at_least(Real, 0)),
+    "n_expressions": [Interval(Integral, 1, len(EXPRESSIONS), closed="both")],
+    "unit": [StrOptions(set(ACTION_UNITS))],
     "levels": _at_least(Integral, 2),
     "n_frames": _at_least(Integral, 10),  # to hold every phase
     "distance": [Real],
@@ -190,7 +193,9 @@ def sample_attributes(
 
 
 def make_xor(n_per_corner: int = 25, *, distance: float = 3.0, spread: float = 1.0, random_state: Seed = None) -> Bunch:
-    """Draw four normal clouds at the corners of a square whose diagonals are the two classes.
+    """Draw four normal clouds at the corners of a square: two people, the diagonals, each in two poses, its sides.
+
+    Pose can be read from the first coordinate, identity from no linear function of the data ([1]_, sec. 6.1, Fig. 4).
 
     Parameters
     ----------
@@ -206,22 +211,31 @@ def make_xor(n_per_corner: int = 25, *, distance: float = 3.0, spread: float = 1
     Returns
     -------
     Bunch
-        ``X`` (4 * n_per_corner, 2); ``y``, 1 where the signs of the corner agree and 0 where they differ;
-        ``corner``, the cloud of each sample.
+        ``X`` (4 * n_per_corner, 2); ``pose``, 0 at the left and 1 at the right; ``identity`` (also as ``y``), 1 where
+        the signs of the corner agree and 0 where they differ; ``corner``, the cloud of each sample.
+
+    References
+    ----------
+    .. [1] G. Trigeorgis, K. Bousmalis, S. Zafeiriou and B. Schuller, A deep matrix factorization method for learning
+       attribute representations, arXiv:1509.03248.
 
     Examples
     --------
+    >>> import numpy as np
     >>> from laminar.datasets import make_xor
     >>> data = make_xor(random_state=0)
-    >>> data.X.shape, data.y.mean()
-    ((100, 2), np.float64(0.5))
+    >>> data.X.shape
+    (100, 2)
+    >>> np.column_stack([data.pose, data.identity])[::25].tolist()
+    [[0, 1], [0, 0], [1, 0], [1, 1]]
     """
     check_parameters("make_xor", locals())
     rng = check_random_state(random_state)
     signs = np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]])
     corner = np.repeat(np.arange(4), n_per_corner)
     X = distance * signs[corner] + spread * rng.normal(size=(len(corner), 2))
-    return Bunch(X=X, y=(signs.prod(axis=1)[corner] > 0).astype(int), corner=corner)
+    pose, identity = ((values[corner] > 0).astype(int) for values in (signs[:, 0], signs.prod(axis=1)))
+    return Bunch(X=X, y=identity, pose=pose, identity=identity, corner=corner)
 
 
 def make_temporal(
@@ -270,8 +284,8 @@ def make_temporal(
     parts = rng.gamma(1.0, 1.0, size=(n_slow + n_fast, n_features))
     films = []
     for _ in range(n_sequences):
-        phase, trapezoid = _trapezoid(n_frames, rng)
-        slow = np.outer(trapezoid, rng.uniform(0.8, 1.2, size=n_slow))
+        phase, height = trapezoid(n_frames, rng)
+        slow = np.outer(height, rng.uniform(0.8, 1.2, size=n_slow))
         films.append((np.hstack([slow, _fast_activations(n_frames, n_fast, rng)]), phase))
     activations, phase = (np.concatenate(arrays) for arrays in zip(*films, strict=True))
     X = np.maximum(activations @ parts + noise * rng.normal(size=(len(activations), n_features)), 0)
@@ -279,7 +293,7 @@ def make_temporal(
     return Bunch(X=X, phase=phase, phase_names=PHASES, sequence=sequence, activations=activations, parts=parts)
 
 
-def _trapezoid(n_frames: int, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+def trapezoid(n_frames: int, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
     """Draw the phase of every frame (neutral, onset, apex, offset, neutral) and the height of the trapezoid."""
     starts = np.array([0.18, 0.34, 0.66, 0.82]) + rng.uniform(-0.05, 0.05, size=4)
     onset, apex, offset, neutral = np.round(starts * n_frames).astype(int)

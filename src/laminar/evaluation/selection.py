@@ -91,7 +91,7 @@ def select_layers(
     Returns
     -------
     LayerSelection
-        With ``best_``, ``table_`` and ``plot()``.
+        With ``best_`` and ``table_``.
 
     Notes
     -----
@@ -208,17 +208,32 @@ def _third(size: int, rng) -> np.ndarray:
     return mask
 
 
+def is_as_good(scores: np.ndarray, best: np.ndarray) -> bool:
+    """Return whether scores of the same splits are behind the best by at most one standard error of the difference.
+
+    Examples
+    --------
+    >>> best = np.array([0.5, 0.7, 0.9])
+    >>> is_as_good(best - [0.1, -0.1, 0.1], best), is_as_good(best - 0.1, best)
+    (True, False)
+    """
+    behind = best - scores
+    return bool(behind.mean() <= max(behind.std(ddof=1) / np.sqrt(len(behind)), rounding(best)))
+
+
+def rounding(best: np.ndarray) -> float:
+    """Return the difference that counts as none: 0.1 % of what the best leaves to 1, or 1e-6.
+
+    Scores that are equal in theory differ by rounding, and so does the standard error of their difference.
+    """
+    return max(1e-3 * (1 - best.mean()), 1e-6)
+
+
 def _best(scores: dict[Layers, np.ndarray], sign: int) -> Layers:
     """Return the candidate with the smallest (sign 1) or largest (sign -1) top of those as good as the best."""
     best = max(scores, key=lambda layers: scores[layers][:, -1].mean())
-    # Scores that are equal in theory differ by rounding, and so does the standard error of their difference.
-    equal = max(1e-3 * (1 - scores[best][:, -1].mean()), 1e-6)
-
-    def as_good(layers: Layers) -> bool:
-        behind = scores[best][:, -1] - scores[layers][:, -1]
-        return behind.mean() <= max(behind.std(ddof=1) / np.sqrt(len(behind)), equal)
-
-    tied = [layers for layers in scores if as_good(layers)]
+    equal = rounding(scores[best][:, -1])
+    tied = [layers for layers in scores if is_as_good(scores[layers][:, -1], scores[best][:, -1])]
     top = sign * min(sign * layers[-1] for layers in tied)
     means = {layers: scores[layers].mean() for layers in tied if layers[-1] == top}
     highest = max(means.values())

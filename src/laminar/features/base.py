@@ -79,11 +79,7 @@ class ImageTransformer(TransformerMixin, BaseEstimator):
             One row an image, float32 for float32 images and float64 for all others.
         """
         check_is_fitted(self)
-        images = self._images(X, reset=False)
-        rows = np.empty((len(images), self._n_features_out), dtype=float_type(images))
-        for block, result in self._each_block(self._rows, images):
-            rows[block] = result
-        return rows
+        return self._all_rows(self._images(X, reset=False))
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Return the names of the features, made of their positions: rows ``r0, r1, ..``, columns ``c0, c1, ..``.
@@ -128,14 +124,21 @@ class ImageTransformer(TransformerMixin, BaseEstimator):
             self.image_shape_ = shape
         return X.reshape(len(X), *self.image_shape_)
 
-    def _each_block(self, work: Callable, images: np.ndarray) -> Iterator[tuple[slice, object]]:
-        """Yield ``work(grey images)`` block by block, in order, computed on ``n_jobs`` threads."""
+    def _all_rows(self, images: np.ndarray, *others: np.ndarray) -> np.ndarray:
+        """Compute the features of all images; the other arrays have a row an image, for `_rows`."""
+        rows = np.empty((len(images), self._n_features_out), dtype=float_type(images))
+        for block, result in self._each_block(self._rows, images, *others):
+            rows[block] = result
+        return rows
+
+    def _each_block(self, work: Callable, images: np.ndarray, *others: np.ndarray) -> Iterator[tuple[slice, object]]:
+        """Yield ``work(grey images, *others)`` block by block, in order, computed on ``n_jobs`` threads."""
         step = max(1, _BLOCK // prod(self.image_shape_[:2]))
         blocks = [slice(i, min(i + step, len(images))) for i in range(0, len(images), step)]
         dtype = float_type(images)
 
         def work_on(block: slice) -> object:
-            return work(grey(images[block], dtype))
+            return work(grey(images[block], dtype), *(other[block] for other in others))
 
         run = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")
         results = run(delayed(work_on)(block) for block in blocks)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from .eigenmaps import laplacian_eigenmaps
 from .labelled import LabelledKNN, Labels, with_labels
 from .neighbours import KNN
 from .operators import GraphOperator
@@ -31,6 +32,7 @@ __all__ = [
     "Rank",
     "Sum",
     "as_graph",
+    "laplacian_eigenmaps",
     "with_labels",
 ]
 

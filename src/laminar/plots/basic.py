@@ -121,7 +121,7 @@ def convergence(history: object, title: str | None = None) -> "Figure":
     low, high = axes.dataLim.intervaly
     if 0 < 10 * low < high:
         axes.set_yscale("log")
-    plain(axes, "iteration", "objective").grid(axis="y", color="#e6e6e6", linewidth=0.8)
+    plain(axes, "iteration", "objective", lines=True)
     axes.xaxis.get_major_locator().set_params(integer=True)
     if len(curves) > 1:
         axes.legend(frameon=False)

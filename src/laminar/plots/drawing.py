@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.ndimage import zoom
 
 from laminar._utils.extras import require
+from laminar._utils.labels import Attribute
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 WIDTH = 9.0  # of a page in inches; 900 pixels at 100 dots an inch
 INK = "#222222"  # colour of text
+# Distinguishable with colour-blindness: M. Okabe and K. Ito, Color universal design, 2008.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+MARKERS = "osD^vPX"
 
 
 class Sheet:
@@ -40,12 +44,13 @@ def draw_images(
     title: str | None = None,
     signed: bool = False,
     scale: str = "shared",
+    white: float | None = None,
 ) -> None:
-    """Draw flattened images side by side, in grey or coloured by sign."""
+    """Draw flattened images side by side, in grey or coloured by sign; ``white`` replaces the largest value of all."""
     if scale not in ("shared", "each"):
         raise ValueError(f'scale must be "shared" or "each", got {scale!r}')
     images = np.asarray(images, dtype=float).reshape(-1, *image_shape)
-    largest = np.abs(images).max(axis=(1, 2) if scale == "each" else None, keepdims=True)
+    largest = np.abs(images).max(axis=(1, 2) if scale == "each" else None, keepdims=True) if white is None else white
     images = _enlarge(images / np.where(largest > 0, largest, 1))
     axes.imshow(
         _mosaic(images, n_columns),
@@ -105,15 +110,46 @@ def label_width(names: Iterable) -> float:
     return 0.2 + 0.078 * max(len(str(name)) for name in names)
 
 
-def plain(axes: Axes, x: str, y: str) -> Axes:
-    """Label the axes of curves or points, and hide the top and right spines."""
+def class_colours(n_classes: int) -> list:
+    """Return a colour for each class; above the number of distinguishable ones, along a scale."""
+    if n_classes <= len(COLOURS):
+        return list(COLOURS[:n_classes])
+    scale = require("matplotlib", "plots", "laminar.plots").colormaps["turbo"]
+    return [scale((i + 0.5) / n_classes) for i in range(n_classes)]
+
+
+def draw_points(axes: Axes, points: np.ndarray, attribute: Attribute, shapes: Attribute | None = None) -> None:
+    """Draw points (n, 2), coloured by an attribute and with the markers of another; the unknown are grey dots."""
+    unknown = ~attribute.known
+    axes.scatter(points[unknown, 0], points[unknown, 1], s=12, color="#bbbbbb", linewidths=0)
+    colours = class_colours(len(attribute.classes))
+    kinds: list[tuple[object, np.ndarray]] = [(None, np.ones(len(points), dtype=bool))]
+    if shapes is not None:
+        kinds = [(name, shapes.codes == i) for i, name in enumerate(shapes.classes)]
+        kinds += [("unknown", ~shapes.known)] * bool((~shapes.known).any())
+    for i, name in enumerate(attribute.classes):
+        for j, (kind, of_kind) in enumerate(kinds):
+            x, y = points[(attribute.codes == i) & of_kind].T
+            label = str(name) if kind is None else f"{name}, {kind}"
+            axes.scatter(x, y, s=16, color=colours[i], marker=MARKERS[j % len(MARKERS)], label=label, lw=0)
+
+
+def legend_beside(axes: Axes, **settings: object) -> None:
+    """Put a legend to the right of the axes, its top at theirs."""
+    axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0, **settings)
+
+
+def plain(axes: Axes, x: str, y: str, *, lines: bool = False) -> Axes:
+    """Label the axes of curves or points, and hide the top and right spines; ``lines`` draws a horizontal grid."""
     axes.set_xlabel(x, color=INK)
     axes.set_ylabel(y, color=INK)
     axes.spines[["top", "right"]].set_visible(False)
+    if lines:
+        axes.grid(axis="y", color="#e6e6e6", linewidth=0.8)
     return axes
 
 
-def put_title(axes: Axes, title: str | None) -> None:
+def put_title(axes: Axes, title: str | None, pad: float = 6) -> None:
     """Write a title at the left, unless it is None."""
     if title:
-        axes.set_title(title, loc="left", fontsize=11, color=INK, pad=6)
+        axes.set_title(title, loc="left", fontsize=11, color=INK, pad=pad)

@@ -8,12 +8,22 @@ from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_is_fitted
 
-from laminar._utils.extras import require
 from laminar._utils.labels import read_attribute
 from laminar._utils.typing import Data
 from laminar.evaluation.tables import layer_features, layer_names
 
-from .drawing import INK, WIDTH, Sheet, draw_images, draw_table, label_width, plain, put_title
+from .drawing import (
+    INK,
+    WIDTH,
+    Sheet,
+    draw_images,
+    draw_points,
+    draw_table,
+    label_width,
+    legend_beside,
+    plain,
+    put_title,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -218,16 +228,11 @@ def layer_scatter(
     plane = PCA(2).fit(_two_columns(layer_features(model, layer)))
     points = plane.transform(_two_columns(layer_features(model, layer, X)))
     attribute = read_attribute(labels, len(points))
-    colours = require("matplotlib", "plots", "laminar.plots").colormaps["turbo"]
     sheet = Sheet(6.0, 4.6)
     axes = plain(sheet.axes(0.7, 0.55, 3.7, 3.7), "first direction", "second direction")
-    axes.scatter(points[~attribute.known, 0], points[~attribute.known, 1], s=12, color="#bbbbbb", linewidths=0)
-    n_classes = len(attribute.classes)
-    for i, name in enumerate(attribute.classes):
-        x, y = points[attribute.codes == i].T
-        axes.scatter(x, y, s=16, color=colours((i + 0.5) / n_classes), label=name, lw=0)
-    if 0 < n_classes <= 12:
-        axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1), handletextpad=0)
+    draw_points(axes, points, attribute)
+    if 0 < len(attribute.classes) <= 12:
+        legend_beside(axes, handletextpad=0)
     put_title(axes, title or layer_names(model)[layer])
     return sheet.figure
 
@@ -271,7 +276,7 @@ def selection_figure(result: "LayerSelection") -> "Figure":
         top = rows.iloc[-1]
         axes.errorbar(place, top["score"], top["standard_error"], fmt="o", ms=7, capsize=3, color=colours[which])
     names_of_scores = {"entries": "share predicted", "stability": "adjusted Rand index"}
-    plain(axes, "layers", names_of_scores[result.method]).grid(axis="y", color="#e6e6e6", linewidth=0.8)
+    plain(axes, "layers", names_of_scores[result.method], lines=True)
     axes.set_xticks(range(len(names)), names)
     axes.set_xlim(-0.5, len(names) - 0.5)
     kind = {"entries": "Held-out entries", "stability": "Stability between halves"}[result.method]
