@@ -104,6 +104,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         eta=None,
         rule="fast",
         n_clusters=None,
+        readout="whitened",
         callback=None,
         random_state=None,
         verbose=0,
@@ -116,6 +117,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         self.eta = eta
         self.rule = rule
         self.n_clusters = n_clusters
+        self.readout = readout
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose
@@ -151,17 +153,21 @@ class Factorizer(CallbackSupportMixin, Coder):
         X = self._validate(X, reset=True)
         with threads.own_threads(), hooks(self, self.max_iter, X, y) as hook:
             problem = self._problem(X, y, groups)
-            solution = solve(
-                problem,
-                self._start(problem, X),
-                self._updates(problem),
-                monitor=Monitor(self.max_iter, self.tol, self._report(hook, problem, X)),
-                extrapolate=self._rule.extrapolate,
-                evaluate_every=self._evaluate_every,
-            )
-            self._set_fitted(solution, problem, X)
+            monitor = Monitor(self.max_iter, self.tol, self._report(hook, problem, X))
+            self._set_fitted(self._solve(problem, self._start(problem, X), monitor), problem, X)
         self._warn_unconverged()
         return self
+
+    def _solve(self, problem: Factorization, start: Factors, monitor: Monitor) -> Solution:
+        """Return the solution from a start, by the updates of the rule and the solver."""
+        return solve(
+            problem,
+            start,
+            self._updates(problem),
+            monitor=monitor,
+            extrapolate=self._rule.extrapolate,
+            evaluate_every=self._evaluate_every,
+        )
 
     def _set_fitted(self, solution: Solution, problem: Factorization, X) -> Self:
         """Set all fitted attributes."""

@@ -41,7 +41,7 @@ class Penalized(Factorizer):
 
     _parameter_constraints: dict = {
         **Factorizer._parameter_constraints,
-        "scale": [StrOptions({"invariant", "none"})],
+        "scale": [StrOptions({"auto", "invariant", "none"})],
     }
 
     @with_callbacks
@@ -90,7 +90,7 @@ class Penalized(Factorizer):
 
     @property
     def _invariant(self) -> bool:
-        return self._rule.invariant and self.scale == "invariant"
+        return self._rule.invariant if self.scale == "auto" else self.scale == "invariant"
 
     def _weight(self, alpha: float, data: Matrix) -> float:
         """Return the weight of a penalty in unit scale.

@@ -87,8 +87,10 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
         "published" makes the multiplicative updates of [1]_ and [2]_, without extrapolation.
     n_clusters : int or None, default=None
         Number of clusters of `predict` and `fit_predict`; None means the size of the top layer.
+    readout : {"whitened", "raw", "isometric"}, default="whitened"
+        Form of the codes that is clustered, see `transform`.
     callback : callable or None, default=None
-        Called after every iteration as ``callback(iteration, objective, seconds)``, the iterations of all layers
+        Called after every iteration with a `laminar.callbacks.FitState`, the iterations of all layers
         counted on, the objective that of the layer that is being fitted. The fit stops when it returns True; layers not
         begun by then make one iteration.
     random_state : int, RandomState instance or None, default=None
@@ -105,8 +107,8 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
     components_ : ndarray of shape (k_m, n_features)
         The components of the top layer, ``layers_[-1].components``.
     clusters_ : Clusters
-        k-means of the top codes, whitened and with rows of unit norm, fitted when `predict`, `fit_predict` or `cluster`
-        first needs it.
+        k-means of the top codes in the form of ``readout``, fitted when `predict`, `fit_predict` or `cluster` first
+        needs it.
     reconstruction_err_ : float
         ``||X - H_m S_m Z_m ... S_1 Z_1||``, the Frobenius norm of the residual; with ``loss="kl"`` the divergence.
     objective_histories_ : list of ndarray
@@ -114,6 +116,8 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
         and the last.
     objective_history_ : ndarray of shape (n_evaluations,)
         That of the top layer.
+    history_iterations_ : ndarray of shape (n_evaluations,)
+        The iteration of each entry of ``objective_history_``.
     n_iter_ : int
         Number of iterations of the layer that made most.
     converged_ : bool
@@ -186,6 +190,7 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
         eta=None,
         rule="fast",
         n_clusters=None,
+        readout="whitened",
         callback=None,
         random_state=None,
         verbose=0,
@@ -200,6 +205,7 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
         self.eta = eta
         self.rule = rule
         self.n_clusters = n_clusters
+        self.readout = readout
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose

@@ -68,8 +68,10 @@ class ConceptFactorization(Factorizer):
         with a kernel, they need all inner products at once, of at most 20000 samples.
     n_clusters : int or None, default=None
         Number of clusters of `predict` and `fit_predict`; None means ``n_components``.
+    readout : {"whitened", "raw", "isometric"}, default="whitened"
+        Form of the codes that is clustered, see `transform`.
     callback : callable or None, default=None
-        Called after every iteration as ``callback(iteration, objective, seconds)``; the fit stops when it returns True.
+        Called after every iteration with a `laminar.callbacks.FitState`; the fit stops when it returns True.
     random_state : int, RandomState instance or None, default=None
         Seed of the random initialisers and of k-means.
     verbose : int, default=0
@@ -87,12 +89,14 @@ class ConceptFactorization(Factorizer):
         One layer. Its ``weights`` and ``components`` are ``components_``; its ``representation`` is H, the codes of the
         training samples.
     clusters_ : Clusters
-        k-means of the codes, whitened and with rows of unit norm, fitted when `predict`, `fit_predict` or `cluster`
-        first needs it.
+        k-means of the codes in the form of ``readout``, fitted when `predict`, `fit_predict` or `cluster` first
+        needs it.
     reconstruction_err_ : float
         ``||X - H A^T X||``, the Frobenius norm of the residual.
     objective_history_ : ndarray of shape (n_accepted,)
         The objective (1) after each accepted iteration.
+    history_iterations_ : ndarray of shape (n_accepted,)
+        The iteration of each entry of ``objective_history_``.
     n_iter_ : int
         Number of iterations made.
     converged_ : bool
@@ -176,6 +180,7 @@ class ConceptFactorization(Factorizer):
         eta=None,
         rule="fast",
         n_clusters=None,
+        readout="whitened",
         callback=None,
         random_state=None,
         verbose=0,
@@ -191,6 +196,7 @@ class ConceptFactorization(Factorizer):
         self.eta = eta
         self.rule = rule
         self.n_clusters = n_clusters
+        self.readout = readout
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose

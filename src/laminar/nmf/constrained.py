@@ -59,8 +59,10 @@ class ConstrainedNMF(NonNegativeData, Factorizer):
         "published" makes the multiplicative updates of [1]_, without extrapolation, Q before Z.
     n_clusters : int or None, default=None
         Number of clusters of `predict` and `fit_predict`; None means ``n_components``.
+    readout : {"whitened", "raw", "isometric"}, default="whitened"
+        Form of the codes that is clustered, see `transform`.
     callback : callable or None, default=None
-        Called after every iteration as ``callback(iteration, objective, seconds)``; the fit stops when it returns True.
+        Called after every iteration with a `laminar.callbacks.FitState`; the fit stops when it returns True.
         With ``loss="kl"`` the objective is the last one that was evaluated.
     random_state : int, RandomState instance or None, default=None
         Seed of the random initialisers and of k-means.
@@ -75,13 +77,16 @@ class ConstrainedNMF(NonNegativeData, Factorizer):
         One layer. Its ``weights`` and ``components`` are ``components_``; its ``representation`` is H of shape
         (n_samples, n_components), equal inside each class; `transform` codes every sample by itself.
     clusters_ : Clusters
-        k-means of the codes, whitened and with rows of unit norm, fitted when `predict`, `fit_predict` or `cluster`
-        first needs it.
+        k-means of the codes in the form of ``readout``, fitted when `predict`, `fit_predict` or `cluster` first
+        needs it.
     reconstruction_err_ : float
         ``||X - H Z||``, the Frobenius norm of the residual; with ``loss="kl"`` the divergence.
     objective_history_ : ndarray of shape (n_evaluations,)
         The objective (1), of all samples, after each accepted iteration; with ``loss="kl"``, where evaluating it costs
-        as much as an iteration, after the first, every tenth and the last.
+        as much as an iteration, after the first, every tenth and the last; published
+        rules evaluate every iteration.
+    history_iterations_ : ndarray of shape (n_evaluations,)
+        The iteration of each entry of ``objective_history_``.
     n_iter_ : int
         Number of iterations made.
     converged_ : bool
@@ -144,6 +149,7 @@ class ConstrainedNMF(NonNegativeData, Factorizer):
         eta=None,
         rule="fast",
         n_clusters=None,
+        readout="whitened",
         callback=None,
         random_state=None,
         verbose=0,
@@ -157,6 +163,7 @@ class ConstrainedNMF(NonNegativeData, Factorizer):
         self.eta = eta
         self.rule = rule
         self.n_clusters = n_clusters
+        self.readout = readout
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose
@@ -178,24 +185,6 @@ class ConstrainedNMF(NonNegativeData, Factorizer):
             The fitted estimator.
         """
         return self._fit(X, y)
-
-    def fit_transform(self, X: Data, y: ArrayLike | None = None) -> np.ndarray:
-        """Fit the factorisation to X and return what `transform` gives for its samples.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,), default=None
-            Labels of some or all samples; -1, NaN, None and ``pandas.NA`` stand for unknown.
-
-        Returns
-        -------
-        H : ndarray of shape (n_samples, n_components)
-            Non-negative codes of each sample by itself. Those of the fit, equal inside each class, are
-            ``layers_[-1].representation``.
-        """
-        return self.fit(X, y).transform(X)
 
     def _problem(self, X, y, groups) -> Factorization:
         attribute = read_attribute(y, X.shape[0])

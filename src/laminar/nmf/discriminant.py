@@ -40,10 +40,11 @@ class DiscriminantNMF(NonNegativeData, Penalized):
     between : float in [0, 1), default=0.0
         Weight of the scatter between classes. With 0 the model is GNMF on the graph of labels with weights 1 / n_c
         inside class c, and ``alpha=within``.
-    scale : {"invariant", "none"}, default="invariant"
+    scale : {"auto", "invariant", "none"}, default="auto"
         Whether the penalty has the factors ``||z_a||^2``. "none" leaves them out, as published: smaller codes with
         larger components then decrease the penalty at no cost, the objective has no minimiser, and the result depends
-        on the number of iterations. It needs ``between=0``.
+        on the number of iterations; it needs ``between=0``. "auto" is "invariant" for ``rule="fast"`` and "none" for
+        ``rule="published"``.
     solver : {"auto", "hals", "mu", "apg"}, default="auto"
         Update of the non-negative factors: HALS, that is coordinate descent over columns; multiplicative updates; or
         the accelerated projected gradient of NeNMF. "auto" is "hals", but "mu" for ``rule="published"``, which excludes
@@ -69,8 +70,10 @@ class DiscriminantNMF(NonNegativeData, Penalized):
         ``between=0``.
     n_clusters : int or None, default=None
         Number of clusters of `predict` and `fit_predict`; None means ``n_components``.
+    readout : {"whitened", "raw", "isometric"}, default="whitened"
+        Form of the codes that is clustered, see `transform`.
     callback : callable or None, default=None
-        Called after every iteration as ``callback(iteration, objective, seconds)``; the fit stops when it returns True.
+        Called after every iteration with a `laminar.callbacks.FitState`; the fit stops when it returns True.
     random_state : int, RandomState instance or None, default=None
         Seed of the random initialisers and of k-means.
     verbose : int, default=0
@@ -85,13 +88,15 @@ class DiscriminantNMF(NonNegativeData, Penalized):
         (n_samples, n_components), the codes of the fit, which depend on the penalty; `transform` gives codes that do
         not.
     clusters_ : Clusters
-        k-means of the codes, whitened and with rows of unit norm, fitted when `predict`, `fit_predict` or `cluster`
-        first needs it.
+        k-means of the codes in the form of ``readout``, fitted when `predict`, `fit_predict` or `cluster` first
+        needs it.
     reconstruction_err_ : float
         ``||X - H Z||``, the Frobenius norm of the residual.
     objective_history_ : ndarray of shape (n_accepted,)
         The objective (1) after each accepted iteration. With ``between > 0`` it may be negative. With ``scale="none"``
         or ``rule="published"`` it belongs to the factors before the rows of Z are normalised.
+    history_iterations_ : ndarray of shape (n_accepted,)
+        The iteration of each entry of ``objective_history_``.
     n_iter_ : int
         Number of iterations made.
     converged_ : bool
@@ -160,7 +165,7 @@ class DiscriminantNMF(NonNegativeData, Penalized):
         *,
         within=1.0,
         between=0.0,
-        scale="invariant",
+        scale="auto",
         solver="auto",
         init="auto",
         max_iter=500,
@@ -168,6 +173,7 @@ class DiscriminantNMF(NonNegativeData, Penalized):
         eta=None,
         rule="fast",
         n_clusters=None,
+        readout="whitened",
         callback=None,
         random_state=None,
         verbose=0,
@@ -183,6 +189,7 @@ class DiscriminantNMF(NonNegativeData, Penalized):
         self.eta = eta
         self.rule = rule
         self.n_clusters = n_clusters
+        self.readout = readout
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose

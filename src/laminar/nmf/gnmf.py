@@ -57,10 +57,10 @@ class GNMF(NonNegativeData, Penalized):
         Neighbours of each sample in the graph "knn".
     alpha : float, default=0.1
         Weight of the penalty; with 0 the model is NMF.
-    scale : {"invariant", "none"}, default="invariant"
+    scale : {"auto", "invariant", "none"}, default="auto"
         Whether the penalty has the factors ``||z_a||^2``. "none" leaves them out, as published: smaller codes with
         larger components then decrease the penalty at no cost, the objective has no minimiser, and the result depends
-        on the number of iterations.
+        on the number of iterations. "auto" is "invariant" for ``rule="fast"`` and "none" for ``rule="published"``.
     solver : {"auto", "hals", "mu", "apg"}, default="auto"
         Update of the non-negative factors: HALS, that is coordinate descent over columns; multiplicative updates; or
         the accelerated projected gradient of NeNMF. "auto" is "hals", but "mu" for ``loss="kl"`` and for
@@ -83,8 +83,10 @@ class GNMF(NonNegativeData, Penalized):
         ``scale="none"``, from components of unit norm.
     n_clusters : int or None, default=None
         Number of clusters of `predict` and `fit_predict`; None means ``n_components``.
+    readout : {"whitened", "raw", "isometric"}, default="whitened"
+        Form of the codes that is clustered, see `transform`.
     callback : callable or None, default=None
-        Called after every iteration as ``callback(iteration, objective, seconds)``; the fit stops when it returns True.
+        Called after every iteration with a `laminar.callbacks.FitState`; the fit stops when it returns True.
         With ``loss="kl"`` the objective is the last one that was evaluated.
     random_state : int, RandomState instance or None, default=None
         Seed of the random initialisers and of k-means.
@@ -100,14 +102,17 @@ class GNMF(NonNegativeData, Penalized):
         (n_samples, n_components), the codes of the fit, which depend on the penalty; `transform` gives codes that do
         not.
     clusters_ : Clusters
-        k-means of the codes, whitened and with rows of unit norm, fitted when `predict`, `fit_predict` or `cluster`
-        first needs it.
+        k-means of the codes in the form of ``readout``, fitted when `predict`, `fit_predict` or `cluster` first
+        needs it.
     reconstruction_err_ : float
         ``||X - H Z||``, the Frobenius norm of the residual; with ``loss="kl"`` the divergence.
     objective_history_ : ndarray of shape (n_evaluations,)
         The objective (1), or (2), after each accepted iteration; with ``loss="kl"``, where evaluating it costs as much
-        as an iteration, after the first, every tenth and the last. With ``scale="none"`` or ``rule="published"`` it
+        as an iteration, after the first, every tenth and the last; published
+        rules evaluate every iteration. With ``scale="none"`` or ``rule="published"`` it
         belongs to the factors before the rows of Z are normalised.
+    history_iterations_ : ndarray of shape (n_evaluations,)
+        The iteration of each entry of ``objective_history_``.
     n_iter_ : int
         Number of iterations made.
     converged_ : bool
@@ -186,7 +191,7 @@ class GNMF(NonNegativeData, Penalized):
         graph="knn",
         n_neighbors=5,
         alpha=0.1,
-        scale="invariant",
+        scale="auto",
         solver="auto",
         init="auto",
         max_iter=500,
@@ -194,6 +199,7 @@ class GNMF(NonNegativeData, Penalized):
         eta=None,
         rule="fast",
         n_clusters=None,
+        readout="whitened",
         callback=None,
         random_state=None,
         verbose=0,
@@ -211,6 +217,7 @@ class GNMF(NonNegativeData, Penalized):
         self.eta = eta
         self.rule = rule
         self.n_clusters = n_clusters
+        self.readout = readout
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose

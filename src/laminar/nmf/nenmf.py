@@ -53,7 +53,7 @@ def nenmf(problem: Factorization, factors: Factors, tol: float, monitor: Monitor
                 inner[name] /= 10
             systems[other] = System.of(problem, other, point)
         at = systems["Z"].objective.evaluate(point["Z"])
-        monitor.step(at.value, at.rounding_error)
+        monitor.step(at.value, lambda: point, at.rounding_error)
         small = _gradient_norm(point, systems, units) <= tol * first
         monitor.converged = tol > 0 and small and monitor.n_iter >= min_iter
     return Solution.reached(point, monitor)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Self
+from dataclasses import replace
 
-import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import StrOptions
 
-from .._base.factorizer import Factorizer, NonNegativeData
+from .._base.factorizer import Factorization, Factorizer, NonNegativeData
 from .._base.rules import Published, Rule
-from .._engine.monitor import Monitor
-from .._utils import threads
-from .._utils.callbacks import hooks, with_callbacks
-from .._utils.typing import Data
+from .._engine.monitor import Monitor, Solution
+from .._engine.problem import Factors
 from .nenmf import nenmf
 
 
@@ -55,8 +51,10 @@ class NMF(NonNegativeData, Factorizer):
         as in [5]_, with its own loop and stopping rule.
     n_clusters : int or None, default=None
         Number of clusters of `predict` and `fit_predict`; None means ``n_components``.
+    readout : {"whitened", "raw", "isometric"}, default="whitened"
+        Form of the codes that is clustered, see `transform`.
     callback : callable or None, default=None
-        Called after every iteration as ``callback(iteration, objective, seconds)``; the fit stops when it returns True.
+        Called after every iteration with a `laminar.callbacks.FitState`; the fit stops when it returns True.
         With ``loss="kl"`` the objective is the last one that was evaluated.
     random_state : int, RandomState instance or None, default=None
         Seed of the random initialisers and of k-means.
@@ -71,13 +69,16 @@ class NMF(NonNegativeData, Factorizer):
         One layer. Its ``weights`` and ``components`` are ``components_``; its ``representation`` is H, the codes of the
         training samples.
     clusters_ : Clusters
-        k-means of the codes, whitened and with rows of unit norm, fitted when `predict`, `fit_predict` or `cluster`
-        first needs it.
+        k-means of the codes in the form of ``readout``, fitted when `predict`, `fit_predict` or `cluster` first
+        needs it.
     reconstruction_err_ : float
         ``||X - H Z||``, the Frobenius norm of the residual; with ``loss="kl"`` the divergence.
     objective_history_ : ndarray of shape (n_evaluations,)
         The objective (1) after each accepted iteration; with ``loss="kl"``, where evaluating it costs as much as an
-        iteration, after the first, every tenth and the last. Published rules accept every iteration.
+        iteration, after the first, every tenth and the last; published
+        rules evaluate every iteration. Published rules accept every iteration.
+    history_iterations_ : ndarray of shape (n_evaluations,)
+        The iteration of each entry of ``objective_history_``.
     n_iter_ : int
         Number of iterations made.
     converged_ : bool
@@ -165,6 +166,7 @@ class NMF(NonNegativeData, Factorizer):
         eta=None,
         rule="fast",
         n_clusters=None,
+        readout="whitened",
         callback=None,
         random_state=None,
         verbose=0,
@@ -178,6 +180,7 @@ class NMF(NonNegativeData, Factorizer):
         self.eta = eta
         self.rule = rule
         self.n_clusters = n_clusters
+        self.readout = readout
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose
@@ -205,34 +208,7 @@ class NMF(NonNegativeData, Factorizer):
             )
         self._check_start(self.init)
 
-    @with_callbacks
-    def fit(self, X: Data, y: ArrayLike | None = None) -> Self:
-        """Fit the factorisation to X.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data.
-        y : Ignored
-            Not used, present for API consistency.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        return self._fit_nenmf(X, y) if self._is_nenmf else self._fit(X, y)
-
-    def _fit_nenmf(self, X, y) -> Self:
-        self._validate_params()
-        self._check_parameters()
-        X = self._validate(X, reset=True)
-        with threads.own_threads(), hooks(self, self.max_iter, X, y) as hook:
-            problem = self._problem(X, y, None)
-            monitor = Monitor(self.max_iter, 0.0, lambda i, value, _: hook(i, problem.in_units(value)))
-            solution = nenmf(problem, self._start(problem, X), self.tol, monitor)
-            self.objective_history_ = problem.in_units(np.array(solution.history))
-            self.n_iter_, self.converged_ = solution.n_iter, solution.converged
-            self._attributes(solution, problem, X)
-        self._warn_unconverged()
-        return self
+    def _solve(self, problem: Factorization, start: Factors, monitor: Monitor) -> Solution:
+        if self._is_nenmf:
+            return nenmf(problem, start, self.tol, replace(monitor, tol=0.0))
+        return super()._solve(problem, start, monitor)

@@ -44,8 +44,10 @@ class SemiNMF(Factorizer):
         "published" makes the updates of [1]_, without extrapolation.
     n_clusters : int or None, default=None
         Number of clusters of `predict` and `fit_predict`; None means ``n_components``.
+    readout : {"whitened", "raw", "isometric"}, default="whitened"
+        Form of the codes that is clustered, see `transform`.
     callback : callable or None, default=None
-        Called after every iteration as ``callback(iteration, objective, seconds)``; the fit stops when it returns True.
+        Called after every iteration with a `laminar.callbacks.FitState`; the fit stops when it returns True.
     random_state : int, RandomState instance or None, default=None
         Seed of the random initialisers and of k-means.
     verbose : int, default=0
@@ -59,12 +61,14 @@ class SemiNMF(Factorizer):
         One layer. Its ``weights`` and ``components`` are ``components_``; its ``representation`` is H, the codes of the
         training samples.
     clusters_ : Clusters
-        k-means of the codes, whitened and with rows of unit norm, fitted when `predict`, `fit_predict` or `cluster`
-        first needs it.
+        k-means of the codes in the form of ``readout``, fitted when `predict`, `fit_predict` or `cluster` first
+        needs it.
     reconstruction_err_ : float
         ``||X - H Z||``, the Frobenius norm of the residual.
     objective_history_ : ndarray of shape (n_accepted,)
         The objective (1) after each accepted iteration.
+    history_iterations_ : ndarray of shape (n_accepted,)
+        The iteration of each entry of ``objective_history_``.
     n_iter_ : int
         Number of iterations made.
     converged_ : bool

@@ -50,10 +50,10 @@ class WSF(Penalized):
         holds the weights, symmetric and non-negative. Graphs can be summed: ``WSF(graph=Labels() + 0.5 * Chain())``
         with those of `laminar.graphs`. ``alpha`` is then one number. With y a graph of nearest neighbours becomes
         :class:`laminar.graphs.LabelledKNN`, also in a sum; other graphs that do not use y refuse it.
-    scale : {"invariant", "none"}, default="invariant"
+    scale : {"auto", "invariant", "none"}, default="auto"
         Whether the penalty has the factors ``||z_a||^2``. "none" leaves them out, as published: smaller codes with
         larger components then decrease the penalty at no cost, the objective has no minimiser, and the result depends
-        on the number of iterations.
+        on the number of iterations. "auto" is "invariant" for ``rule="fast"`` and "none" for ``rule="published"``.
     solver : {"auto", "hals", "mu", "apg"}, default="auto"
         Update of H: HALS, that is coordinate descent over columns; multiplicative updates; or the accelerated projected
         gradient of NeNMF. "auto" is "hals", but "mu" for ``rule="published"``, which excludes "hals" and "apg". Z is
@@ -76,8 +76,10 @@ class WSF(Penalized):
         "published" makes the updates of [1]_, without extrapolation, on the penalty with ``scale="none"``.
     n_clusters : int or None, default=None
         Number of clusters of `predict` and `fit_predict`; None means ``n_components``.
+    readout : {"whitened", "raw", "isometric"}, default="whitened"
+        Form of the codes that is clustered, see `transform`.
     callback : callable or None, default=None
-        Called after every iteration as ``callback(iteration, objective, seconds)``; the fit stops when it returns True.
+        Called after every iteration with a `laminar.callbacks.FitState`; the fit stops when it returns True.
     random_state : int, RandomState instance or None, default=None
         Seed of the random initialisers and of k-means.
     verbose : int, default=0
@@ -92,13 +94,15 @@ class WSF(Penalized):
         (n_samples, n_components), the codes of the fit, which depend on the penalty; `transform` gives codes that do
         not.
     clusters_ : Clusters
-        k-means of the codes, whitened and with rows of unit norm, fitted when `predict`, `fit_predict` or `cluster`
-        first needs it.
+        k-means of the codes in the form of ``readout``, fitted when `predict`, `fit_predict` or `cluster` first
+        needs it.
     reconstruction_err_ : float
         ``||X - H Z||``, the Frobenius norm of the residual.
     objective_history_ : ndarray of shape (n_accepted,)
         The objective (1) after each accepted iteration. With ``scale="none"`` or ``rule="published"`` it belongs to the
         factors before the rows of Z are normalised.
+    history_iterations_ : ndarray of shape (n_accepted,)
+        The iteration of each entry of ``objective_history_``.
     n_iter_ : int
         Number of iterations made.
     converged_ : bool
@@ -173,7 +177,7 @@ class WSF(Penalized):
         weight="binary",
         bandwidth=None,
         graph="labels",
-        scale="invariant",
+        scale="auto",
         solver="auto",
         init="auto",
         max_iter=500,
@@ -181,6 +185,7 @@ class WSF(Penalized):
         eta=None,
         rule="fast",
         n_clusters=None,
+        readout="whitened",
         callback=None,
         random_state=None,
         verbose=0,
@@ -198,6 +203,7 @@ class WSF(Penalized):
         self.eta = eta
         self.rule = rule
         self.n_clusters = n_clusters
+        self.readout = readout
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose
