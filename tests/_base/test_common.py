@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -62,7 +62,7 @@ def example(kind):
 
 
 PUBLIC = [getattr(laminar, name) for name in laminar.__all__]
-MODELS = [example(kind) for kind in PUBLIC if isinstance(kind, type)]
+MODELS = [example(kind) for kind in PUBLIC if isinstance(kind, type) and issubclass(kind, BaseEstimator)]
 # Another term of the fit, and with it other updates.
 KL = [clone(model).set_params(loss="kl") for model in MODELS if type(model) in (NMF, GNMF, ConstrainedNMF)]
 CODERS = [model for model in [*MODELS, *KL] if isinstance(model, Coder)]  # the others have no clusters and no score

@@ -154,15 +154,15 @@ class Factorizer(CallbackSupportMixin, Coder):
         with threads.own_threads(), hooks(self, self.max_iter, X, y) as hook:
             problem = self._problem(X, y, groups)
             monitor = Monitor(self.max_iter, self.tol, self._report(hook, problem, X))
-            self._set_fitted(self._solve(problem, self._start(problem, X), monitor), problem, X)
+            self._set_fitted(self._solve(problem, X, monitor), problem, X)
         self._warn_unconverged()
         return self
 
-    def _solve(self, problem: Factorization, start: Factors, monitor: Monitor) -> Solution:
-        """Return the solution from a start, by the updates of the rule and the solver."""
+    def _solve(self, problem: Factorization, X, monitor: Monitor) -> Solution:
+        """Return the solution by the updates of the rule and the solver."""
         return solve(
             problem,
-            start,
+            self._start(problem, X),
             self._updates(problem),
             monitor=monitor,
             extrapolate=self._rule.extrapolate,

@@ -40,7 +40,9 @@ def _without_gram(data: Matrix, Z: np.ndarray, H: np.ndarray, *, tol: float = 1e
     KKT conditions of the singular value decomposition of Z are solved by the active set method of Lawson and Hanson.
     """
     U, s, Vt = np.linalg.svd(Z.astype(np.float64), full_matrices=False)
-    keep = s > max(Z.shape) * np.finfo(np.float64).eps * s[0] if s[0] > 0 else s > 0
+    keep = s > max(Z.shape) * np.finfo(np.float64).eps * s[0]
+    if not keep.any():  # zero components: codes are zero
+        return H
     A = s[keep, None] * Vt[keep]  # ||x - h Z^T|| is ||x U - h A^T|| up to a constant
     Y = data.product(U[:, keep].astype(data.dtype)).astype(np.float64)
     size = np.linalg.norm(A, axis=0)

@@ -9,7 +9,6 @@ from sklearn.utils._param_validation import StrOptions
 from .._base.factorizer import Factorization, Factorizer, NonNegativeData
 from .._base.rules import Published, Rule
 from .._engine.monitor import Monitor, Solution
-from .._engine.problem import Factors
 from .nenmf import nenmf
 
 
@@ -208,7 +207,7 @@ class NMF(NonNegativeData, Factorizer):
             )
         self._check_start(self.init)
 
-    def _solve(self, problem: Factorization, start: Factors, monitor: Monitor) -> Solution:
+    def _solve(self, problem: Factorization, X, monitor: Monitor) -> Solution:
         if self._is_nenmf:
-            return nenmf(problem, start, self.tol, replace(monitor, tol=0.0))
-        return super()._solve(problem, start, monitor)
+            return nenmf(problem, self._start(problem, X), self.tol, replace(monitor, tol=0.0))
+        return super()._solve(problem, X, monitor)
