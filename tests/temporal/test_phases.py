@@ -210,7 +210,7 @@ def test_scores_refuse_what_cannot_be_paired(score):
 @pytest.mark.parametrize("seed", range(2))
 def test_slow_features_find_the_phases_of_a_film(seed):
     film = make_temporal(n_features=300, noise=0.5, random_state=seed)
-    _, slow = slowest_feature(SlowFeatureAnalysis().fit(film.X), film.X)
+    _, slow = slowest_feature(SlowFeatureAnalysis(n_pcs="auto").fit(film.X), film.X)
     found = detect_phases(slow)
     assert np.abs(boundary_errors(found, film.phase)).max() <= 2
     assert frame_accuracy(found, film.phase) > 0.9
@@ -218,7 +218,7 @@ def test_slow_features_find_the_phases_of_a_film(seed):
 
 def test_slow_features_find_the_smile(real_data):
     film = real_data("smile_video")
-    slow = detect_phases(SlowFeatureAnalysis().fit_transform(film.X))
+    slow = detect_phases(SlowFeatureAnalysis(n_pcs="auto").fit_transform(film.X))
     pca = detect_phases(PCA(10).fit_transform(film.X))
     errors = [np.abs(boundary_errors(found, film.phase)).mean() for found in (slow, pca)]
     assert errors[0] < 0.5 * errors[1]
