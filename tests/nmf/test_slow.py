@@ -1,4 +1,4 @@
-"""SlowFeatureNMF: codes of the fit, and of new sequences with the components fixed (eq. 9 and 13 of Zafeiriou et al.)."""
+"""SlowFeatureNMF: codes of the fit, and of new sequences with the components fixed (Zafeiriou et al., eq. 9, 13)."""
 
 import numpy as np
 import pytest
@@ -128,9 +128,9 @@ def test_codes_of_training_frames_are_those_of_the_fit():
 def test_sequences_do_not_influence_each_other():
     model = fitted()
     H = model.transform(NEW, GROUPS)
-    parts = [model.transform(NEW[GROUPS == g]) for g in "abc"]
+    parts = [model.transform(NEW[g == GROUPS]) for g in "abc"]
     assert_allclose(np.vstack(parts), H, atol=1e-5 * H.max())
-    position = np.concatenate([np.arange(np.sum(GROUPS == g)) for g in "abc"])
+    position = np.concatenate([np.arange(np.sum(g == GROUPS)) for g in "abc"])
     rows = np.argsort(position, kind="stable")  # the sequences interleaved
     assert_allclose(model.transform(NEW[rows], GROUPS[rows]), H[rows], atol=1e-5 * H.max())
 

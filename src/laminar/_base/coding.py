@@ -132,9 +132,7 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         return nameable(self, self._transform(X, layer, method, readout))
 
-    def _transform(
-        self, X, layer: int = -1, method: str = "nonnegative", readout: str = "raw", **coding
-    ) -> np.ndarray:
+    def _transform(self, X, layer: int = -1, method: str = "nonnegative", readout: str = "raw", **coding) -> np.ndarray:
         """Return the codes as an array whatever the configuration of `set_output`; ``coding`` is passed to `_code`."""
         check_is_fitted(self)
         check_choice("method", method, ("nonnegative", "pinv"))
