@@ -154,6 +154,16 @@ def test_readouts_of_one_model(model):
         assert np.array_equal(raw.training_codes(j), raw.layers_[j].representation)
 
 
+@pytest.mark.parametrize("readout", ["raw", "isometric"])
+def test_fit_transform_returns_the_codes_of_the_fit(readout):
+    model = AttributeLayers(20, readout=readout, random_state=0)
+    H = model.fit_transform(X, PARTIAL)
+    assert np.array_equal(H, model.training_codes())
+    if readout == "raw":
+        assert np.array_equal(H, model.layers_[0].representation)
+    assert not np.allclose(H, model.transform(X), atol=0.01 * np.abs(H).max())
+
+
 def test_readout_of_a_call(model):
     raw = model.transform(X[:20], readout="raw")
     assert (raw >= 0).all()

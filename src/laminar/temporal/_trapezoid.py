@@ -326,7 +326,7 @@ def _innovations(x: np.ndarray, rho: float) -> np.ndarray:
     return x - rho * np.concatenate([x[:1], x[:-1]])
 
 
-# ---- what a fit says -------------------------------------------------------------------------------------------------
+# ---- results of a fit ------------------------------------------------------------------------------------------------
 
 
 def _design(cuts: np.ndarray, phases: Sequence[str]) -> np.ndarray:
