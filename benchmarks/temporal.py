@@ -4,7 +4,7 @@ Each cell is the mean distance of the four found boundaries from the true ones, 
 the right phase; of the synthetic sets, means over seeds that served for no choice of a default. The phases are found by
 `detect_phases` in the first feature, in the slowest, or in whichever fits phases best; none of the three looks at the
 truth. Of the factorisations, the features are the codes of the fit. The real video was marked by eye, to about one
-frame. The last table has the smallest delta value of the codes that `fit_transform` returns.
+frame. A second table has the smallest delta value of the codes that `fit_transform` returns, a third the mouth alone.
 """
 
 from __future__ import annotations
