@@ -114,8 +114,8 @@ def cases() -> Iterator[tuple[str, Case]]:
     )
     yield "AttributeLayers", (lm.AttributeLayers(6, random_state=0), POSITIVE, (BOTH,), {})
     yield "AttributeLayers sparse", (lm.AttributeLayers(6, random_state=0), SPARSE, (BOTH,), {})
-    yield "SFA", (lm.SlowFeatureAnalysis(random_state=0), MIXED, (), {})
-    yield "SFA groups", (lm.SlowFeatureAnalysis(3, random_state=0), MIXED, (), {"groups": SEQUENCES})
+    yield "SFA", (lm.SlowFeatureAnalysis(n_pcs="auto", random_state=0), MIXED, (), {})
+    yield "SFA groups", (lm.SlowFeatureAnalysis(3, n_pcs="auto", random_state=0), MIXED, (), {"groups": SEQUENCES})
     for name, views in {"views": VIEWS, "missing": MISSING}.items():
         yield f"MultiView {name}", (lm.MultiViewDeepNMF(n_clusters=3, random_state=0), views, (), {})
         yield f"MultiView beta {name}", (

@@ -79,7 +79,7 @@ def cases(repeat: int) -> dict:
     )
     found["MultiNMF 3sources_mv"] = views(lm.MultiNMF(6, n_clusters=6, max_iter=10, **seed), "3sources_mv")
     found["AttributeLayers orl"] = fit(lm.AttributeLayers(**seed), "orl", y=True)
-    found["SlowFeatureAnalysis frey"] = fit(lm.SlowFeatureAnalysis(**seed), "frey_video")
+    found["SlowFeatureAnalysis frey"] = fit(lm.SlowFeatureAnalysis(n_pcs="auto", **seed), "frey_video")
     return found
 
 

@@ -42,7 +42,13 @@ def agreement(A, B):
 # ------------------------------------------------------------------------------------------- scikit-learn's contract
 
 
-@parametrize_with_checks([AttributeLayers(3, bands=BANDS[:2], random_state=0)])  # test_common.py has readout="raw"
+@parametrize_with_checks(
+    [AttributeLayers(3, bands=BANDS[:2], random_state=0)],  # test_common.py has readout="raw"
+    expected_failed_checks=lambda _: {
+        "check_transformer_general": "fit_transform returns the codes of the fit",
+        "check_transformer_data_not_an_array": "fit_transform returns the codes of the fit",
+    },
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -146,6 +152,16 @@ def test_readouts_of_one_model(model):
         assert (H >= 0).all()
         np.testing.assert_allclose(H @ isometry(raw.layers_[j].weights), model.transform(X, j), atol=1e-8)
         assert np.array_equal(raw.training_codes(j), raw.layers_[j].representation)
+
+
+@pytest.mark.parametrize("readout", ["raw", "isometric"])
+def test_fit_transform_returns_the_codes_of_the_fit(readout):
+    model = AttributeLayers(20, readout=readout, random_state=0)
+    H = model.fit_transform(X, PARTIAL)
+    assert np.array_equal(H, model.training_codes())
+    if readout == "raw":
+        assert np.array_equal(H, model.layers_[0].representation)
+    assert not np.allclose(H, model.transform(X), atol=0.01 * np.abs(H).max())
 
 
 def test_readout_of_a_call(model):

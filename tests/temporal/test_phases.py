@@ -1,6 +1,6 @@
 """Phases of a signal: exact search, robustness, scores, and films."""
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -80,30 +80,88 @@ def test_constant_input_is_a_single_neutral_phase(y):
     assert len(found.boundaries) == found.cost == 0
 
 
+PARTS = [ALL, ALL[:2], ALL[:3], ALL[1:4], ALL[2:], ALL[1:]]
+
+
+def _heights(n, phases, min_length=1):
+    """Heights of all trapezoids of n frames, in loops: every phase has ``min_length`` frames as annotators count.
+
+    They count the frame in which a ramp arrives to the plateau after it.
+    """
+    for boundaries in combinations(range(1, n), len(phases) - 1):
+        edges = [0, *boundaries, n]
+        if min(b - a for a, b in pairwise(edges)) < min_length:
+            continue
+        height = np.zeros(n)
+        for name, start, end in zip(phases, edges, edges[1:], strict=False):
+            for i in range(start, end):
+                m = end - start + (end < n)  # steps to the frame of arrival, the last one if nothing follows
+                rise = (i - start + 1) / m
+                height[i] = {"neutral": 0, "onset": rise, "apex": 1, "offset": 1 - rise}[name]
+        yield height
+
+
+def _least_cost(y, phases, rho=0.0, sign=0, **lengths):
+    """The least sum of squared innovations over all trapezoids and levels; ``sign`` of the apex, 0 for any."""
+    least = np.inf
+    target = y - rho * np.r_[y[0], y[:-1]]
+    for height in _heights(len(y), phases, **lengths):
+        design = np.column_stack([np.full(len(y), 1 - rho), height - rho * np.r_[height[0], height[:-1]]])
+        solution = np.linalg.lstsq(design, target, rcond=None)[0]
+        if sign * solution[1] >= 0:
+            least = min(least, ((target - design @ solution) ** 2).sum())
+    return least
+
+
+@pytest.mark.parametrize("seed", range(36))
+def test_the_fit_is_the_global_minimum(seed):
+    rng, phases = np.random.default_rng(seed), PARTS[seed % len(PARTS)]
+    n = 9 + seed % 3
+    y = rng.normal(size=n) if seed % 2 else signal(3 * n, 0.5, seed)[1][::3]
+    found = detect_phases(y, phases, smooth=1, autocorrelation=0.0)
+    assert found.cost == pytest.approx(_least_cost(y, phases) / ((y - y.mean()) ** 2).sum(), rel=1e-7)
+
+
+@pytest.mark.parametrize("phases", PARTS, ids="-".join)
+@pytest.mark.parametrize(("rho", "sign", "min_length"), [(0.6, 0, 1), (0.95, 1, 1), (0.0, -1, 1), (0.3, 0, 2)])
+def test_the_fit_to_innovations_is_the_global_minimum(phases, rho, sign, min_length):
+    for seed in range(3):
+        y = np.random.default_rng(seed).normal(size=10)
+        shape = trapezoid.Shape(phases, min_length, {0: "auto", 1: "up", -1: "down"}[sign])
+        found = trapezoid._global_fit(y, shape, rho, trapezoid._best_start(y, shape, rho))
+        least = _least_cost(y, phases, rho, sign, min_length=min_length)
+        if np.isinf(least):  # no trapezoid has its apex on that side, and a constant is better than all
+            u = y - rho * np.r_[y[0], y[:-1]]
+            assert found.cost > ((u - u.mean()) ** 2).sum()
+        else:
+            assert found.cost == pytest.approx(least, rel=1e-6)
+
+
 @pytest.mark.parametrize("rho", [0.0, 0.6])
-@pytest.mark.parametrize("phases", [ALL, ALL[:3], ALL[1:4], ALL[2:]], ids="-".join)
+@pytest.mark.parametrize("phases", PARTS, ids="-".join)
 def test_dynamic_programming_is_exhaustive_search(phases, rho):
-    y, levels, n = rng.normal(size=11), np.array([-0.4, 0.7]), 11
+    y, levels = np.random.default_rng(1).normal(size=11), np.array([-0.4, 0.7])
 
-    def cost(cuts):
-        fit = trapezoid._design(np.array(cuts), phases) @ levels
-        return float((trapezoid._innovations(y - fit, rho) ** 2).sum())
+    def cost(height):
+        residual = y - (levels[0] + (levels[1] - levels[0]) * height)
+        return ((residual - rho * np.r_[residual[0], residual[:-1]]) ** 2).sum()
 
-    # A ramp holds a frame of the plateau after it.
-    shortest = [1 - (i > 0) if name in ("neutral", "apex") else 2 for i, name in enumerate(phases)]
-    shortest[-1] = min(1, shortest[-1])
-    every = [(0, *cuts, n) for cuts in _cuts(n, len(phases) - 1) if (np.diff((0, *cuts, n)) >= shortest).all()]
-    found = trapezoid._best_cuts(y, levels, rho, phases, 1)
-    assert tuple(found) in every
-    best = min(every, key=cost)
-    if phases[0] in ("neutral", "apex") or rho == 0:  # a ramp in the first frame has no frame before
-        assert cost(found) == pytest.approx(cost(best))
+    cuts = trapezoid._best_cuts(y, levels, rho, trapezoid.Shape(phases))
+    assert cost(trapezoid._design(cuts, phases)[:, 1]) == pytest.approx(min(map(cost, _heights(11, phases))))
 
 
-def _cuts(n, k):
-    """All non-decreasing choices of k cuts out of 0..n."""
-    for picked in combinations(range(n + k), k):
-        yield tuple(c - i for i, c in enumerate(picked))
+def test_lower_bounds_are_below_the_minimum():
+    """On boxes of levels, for all trapezoids and some levels inside."""
+    y, rng = np.random.default_rng(2).normal(size=9), np.random.default_rng(3)
+    heights = np.array(list(_heights(9, ALL)))
+    shape, none = trapezoid.Shape(ALL), np.zeros(2)
+    for size in (0.1, 0.5, 2.0):
+        centre, error = rng.normal(size=2), size * rng.uniform(-1, 1, size=2)
+        value = trapezoid._dynamic_program(y, shape.kinds, shape.shortest, 0.0, centre + error, error)[0]
+        design = np.stack([1 - heights, heights], axis=2)
+        linear = ((y - design @ (centre + error)) ** 2).sum(1) - ((design @ error) ** 2).sum(1)
+        assert value == pytest.approx(linear.min())
+        assert value <= trapezoid._dynamic_program(y, shape.kinds, shape.shortest, 0.0, centre + error, none)[0]
 
 
 def test_time_reversal_mirrors_the_boundaries():
@@ -184,6 +242,80 @@ def test_detect_phases_refuses(y, options, message):
         detect_phases(y, **options)
 
 
+# ----------------------------------------------------------------------------------------------- several sequences
+
+
+def films(noise=0.05):
+    """Three trapezoids of different lengths one after the other, their sequences and boundaries."""
+    lengths = {"b": 50, "a": 70, "c": 60}
+    parts = {name: signal(n, noise, seed) for seed, (name, n) in enumerate(lengths.items())}
+    y = np.concatenate([part for _, part in parts.values()])
+    return y, np.repeat(list(lengths), list(lengths.values())), {name: found for name, (found, _) in parts.items()}
+
+
+def test_phases_of_several_sequences_are_those_of_each():
+    y, groups, _ = films()
+    found = detect_phases(y, groups=groups)
+    assert list(found) == ["b", "a", "c"]
+    for name, phases in found.items():
+        alone = detect_phases(y[groups == name])
+        assert phases.boundaries.tolist() == alone.boundaries.tolist()
+        assert phases.labels.tolist() == alone.labels.tolist()
+        assert phases.cost == alone.cost
+
+
+def test_all_boundaries_of_three_films_are_found():
+    y, groups, true = films()
+    found = detect_phases(y, groups=groups)
+    errors = boundary_errors(found, true)
+    assert errors.shape == (3, 4)
+    assert np.abs(errors).max() <= 1
+    labels = np.concatenate([np.repeat([0, 1, 2, 3, 0], np.diff([0, *true[g], np.sum(groups == g)])) for g in "bac"])
+    assert boundary_errors(found, labels, groups).tolist() == errors.tolist()
+    sizes = [50, 70, 60]
+    alone = [frame_accuracy(found[g], labels[groups == g]) for g in "bac"]
+    assert frame_accuracy(found, labels, groups) == pytest.approx(np.average(alone, weights=sizes))
+    assert frame_accuracy(found, true) == pytest.approx(np.average(alone, weights=sizes))
+
+
+def test_frames_of_sequences_may_be_interleaved():
+    y, groups, _ = films()
+    rows = np.argsort(np.concatenate([np.arange(np.sum(groups == g)) for g in "bac"]), kind="stable")
+    found, mixed = detect_phases(y, groups=groups), detect_phases(y[rows], groups=groups[rows])
+    for name in "abc":
+        assert mixed[name].boundaries.tolist() == found[name].boundaries.tolist()
+
+
+def test_one_feature_is_taken_for_all_sequences():
+    y, groups, _ = films(noise=0.1)
+    clean = films(noise=0.0)[0]
+    other = np.where(groups == "a", clean, np.random.default_rng(0).normal(size=len(y)))  # the best in one of three
+    found = detect_phases(np.column_stack([other, np.zeros(len(y)), y]), groups=groups)
+    assert {phases.feature for phases in found.values()} == {2}
+
+
+def test_a_sequence_without_a_signal_is_neutral():
+    y, groups, _ = films()
+    found = detect_phases(np.where(groups == "c", 1.0, y), groups=groups)
+    assert (found["c"].labels == 0).all()
+    assert len(found["a"].boundaries) == 4
+
+
+def test_several_sequences_refuse():
+    y, groups, true = films()
+    found = detect_phases(y, groups=groups)
+    with pytest.raises(ValueError, match=r"groups must name the sequence of each of the 180 frames; got shape \(2,\)"):
+        detect_phases(y, groups=["a", "b"])
+    with pytest.raises(ValueError, match="5 phases of at least min_length=1 frames do not fit into 2 frames"):
+        detect_phases(y, groups=np.r_[groups[:-2], ["d", "d"]])
+    with pytest.raises(ValueError, match=r"found holds the sequences .*; got one array without groups="):
+        boundary_errors(found, np.zeros(180))
+    with pytest.raises(ValueError, match=r"found holds the sequences .*; got keys \['a'\]"):
+        frame_accuracy(found, {"a": true["a"]})
+    with pytest.raises(ValueError, match="found holds one sequence, true or groups several"):
+        boundary_errors(found["a"], true)
+
+
 # ----------------------------------------------------------------------------------------------------- scoring
 
 FOUND = Phases(np.repeat([0, 1, 2, 3, 0], [3, 2, 4, 1, 2]), np.array([3, 5, 9, 10]), 0.0)
@@ -210,7 +342,7 @@ def test_scores_refuse_what_cannot_be_paired(score):
 @pytest.mark.parametrize("seed", range(2))
 def test_slow_features_find_the_phases_of_a_film(seed):
     film = make_temporal(n_features=300, noise=0.5, random_state=seed)
-    _, slow = slowest_feature(SlowFeatureAnalysis().fit(film.X), film.X)
+    _, slow = slowest_feature(SlowFeatureAnalysis(n_pcs="auto").fit(film.X), film.X)
     found = detect_phases(slow)
     assert np.abs(boundary_errors(found, film.phase)).max() <= 2
     assert frame_accuracy(found, film.phase) > 0.9
@@ -218,7 +350,7 @@ def test_slow_features_find_the_phases_of_a_film(seed):
 
 def test_slow_features_find_the_smile(real_data):
     film = real_data("smile_video")
-    slow = detect_phases(SlowFeatureAnalysis().fit_transform(film.X))
+    slow = detect_phases(SlowFeatureAnalysis(n_pcs="auto").fit_transform(film.X))
     pca = detect_phases(PCA(10).fit_transform(film.X))
     errors = [np.abs(boundary_errors(found, film.phase)).mean() for found in (slow, pca)]
     assert errors[0] < 0.5 * errors[1]

@@ -113,10 +113,19 @@ def test_a_sequence_of_one_frame_has_no_step_but_counts_for_the_variance():
 # ---------------------------------------------------------------------------------- how many principal components
 
 
+def auto(k=None):
+    return SlowFeatureAnalysis(k, n_pcs="auto")
+
+
+def test_default_is_published_with_all_components():
+    assert SlowFeatureAnalysis().n_pcs is None
+    np.testing.assert_array_equal(SlowFeatureAnalysis().fit(WALKS).components_, whole().fit(WALKS).components_)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_auto_finds_the_number_of_parts(seed):
     film = make_temporal(random_state=seed)  # one slow part, four fast
-    model = SlowFeatureAnalysis(1).fit(film.X)
+    model = auto(1).fit(film.X)
     assert model.n_pcs_ == 5
     assert abs(np.corrcoef(model.transform(film.X)[:, 0], film.activations[:, 0])[0, 1]) > 0.999
 
@@ -138,27 +147,27 @@ def test_auto_is_slower_than_everything_on_new_frames(groups):
 
 def test_first_features_are_the_same_however_many_are_asked_for():
     film = make_temporal(random_state=0)
-    everything, one = SlowFeatureAnalysis().fit(film.X), SlowFeatureAnalysis(1).fit(film.X)
+    everything, one = auto().fit(film.X), auto(1).fit(film.X)
     assert len(everything.deltas_) == everything.n_pcs_ == one.n_pcs_
     np.testing.assert_allclose(one.components_, everything.components_[:1], rtol=1e-6)
 
 
 def test_auto_leaves_room_for_every_feature_asked_for():
     film = make_temporal(random_state=0)
-    model = SlowFeatureAnalysis(20).fit(film.X)
+    model = auto(20).fit(film.X)
     assert model.n_pcs_ >= 20
     assert model.transform(film.X).shape == (60, 20)
 
 
 @pytest.mark.parametrize(("n_frames", "k"), [(2, 1), (3, 1), (3, 2), (4, 1), (5, 3)])
 def test_auto_with_too_few_frames_to_hold_any_out(n_frames, k):
-    model = SlowFeatureAnalysis(k).fit(rng.normal(size=(n_frames, 50)))
+    model = auto(k).fit(rng.normal(size=(n_frames, 50)))
     assert k <= model.n_pcs_ <= n_frames - 1
     assert np.isfinite(model.deltas_).all()
 
 
 def test_auto_with_one_sequence_among_single_frames():
-    model = SlowFeatureAnalysis(1).fit(WALKS, groups=[0] * 20 + list(range(1, T - 19)))
+    model = auto(1).fit(WALKS, groups=[0] * 20 + list(range(1, T - 19)))
     assert np.isfinite(model.components_).all()
 
 

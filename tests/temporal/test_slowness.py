@@ -117,7 +117,36 @@ def test_slowest_feature_skips_the_links_between_sequences():
     assert slowest_feature(jump, groups=groups)[0] == 0
 
 
+@pytest.mark.parametrize("groups", [None, np.repeat([0, 1], 100)], ids=["one", "two"])
+def test_published_criterion_is_the_sum_of_squared_changes(groups):
+    small, sequence = H * [1, 0.01, 1, 1], np.zeros(200) if groups is None else groups
+    sums = np.zeros(4)
+    for a in range(4):
+        for i in range(1, 200):
+            sums[a] += (small[i, a] - small[i - 1, a]) ** 2 * (sequence[i] == sequence[i - 1])
+    index, found = slowest_feature(small, groups=groups, criterion="published")
+    assert index == sums.argmin() == 1
+    np.testing.assert_array_equal(found, small[:, 1])
+    assert slowest_feature(small, groups=groups)[0] == 3
+
+
+def test_published_criterion_is_of_the_codes_as_they_are():
+    model = SklearnNMF(5, init="nndsvda", max_iter=1000).fit(FILM.X)
+    W = model.transform(FILM.X)
+    index, found = slowest_feature(model, FILM.X, criterion="published")
+    assert index == (np.diff(W, axis=0) ** 2).sum(0).argmin()
+    np.testing.assert_allclose(found, W[:, index] * np.linalg.norm(model.components_[index]))
+
+
+def test_published_criterion_takes_an_unused_component():
+    assert slowest_feature(np.column_stack([H, np.zeros(200)]), criterion="published")[0] == 4
+
+
 def test_slowest_feature_refuses():
+    with pytest.raises(ValueError, match="criterion must be one of 'delta', 'published'; got 'slow'"):
+        slowest_feature(H, criterion="slow")
+    with pytest.raises(ValueError, match="no sequence has two frames"):
+        slowest_feature(H, groups=t, criterion="published")
     with pytest.raises(ValueError, match=r"PCA does not keep its training features .* give X"):
         slowest_feature(PCA(2).fit(FILM.X))
     with pytest.raises(ValueError, match="none of the 3 features varies"):

@@ -162,14 +162,16 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         return nameable(self, self._transform(X, layer, method, readout))
 
-    def _transform(self, X, layer: int | str = -1, method: str = "nonnegative", readout: str = "raw") -> np.ndarray:
-        """Return the codes as an array whatever the configuration of `set_output`."""
+    def _transform(
+        self, X, layer: int | str = -1, method: str = "nonnegative", readout: str = "raw", **coding
+    ) -> np.ndarray:
+        """Return the codes as an array whatever the configuration of `set_output`; ``coding`` is passed to `_code`."""
         check_is_fitted(self)
         check_choice("method", method, ("nonnegative", "pinv"))
         layer = self._layer_at(layer)
         read_out = reader(readout, self._layer(layer))
         X = self._validate(X, reset=False)
-        return read_out(self._code(X, layer, method))
+        return read_out(self._code(X, layer, method, **coding))
 
     def _layer_at(self, layer: int | str) -> int:
         """Return the position of a layer that is given by position or by name."""
@@ -348,11 +350,15 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         score : float
             Higher is better.
         """
+        return self._score(X)
+
+    def _score(self, X, **coding) -> float:
+        """Return the score; ``coding`` is passed to `_score_codes`."""
         check_is_fitted(self)
         X = self._validate(X, reset=False)
         with threads.own_threads():
             data = wrap(X)
-            H = self._score_codes(data)
+            H = self._score_codes(data, **coding)
             value = loss_value(data, self.loss, H, np.ascontiguousarray(self.components_.T, data.dtype))
         if self.loss == "kl":
             return -value / data.total if data.total else 0.0

@@ -35,8 +35,8 @@ def weight_in_unit_scale(weight: float, data: Matrix, degree: int, dtype: np.dty
 class Penalized(Factorizer):
     """Base of the factorisations with a penalty on the codes, by a graph, labels or time.
 
-    ``layers_[-1].representation`` holds the codes of the fit, which depend on the penalty; `transform` minimises the
-    fit alone, for any sample.
+    ``layers_[-1].representation`` holds the codes of the fit, which depend on the penalty, and `fit_transform` returns
+    them; `transform` minimises the fit alone, for any sample.
     """
 
     _parameter_constraints: dict = {
@@ -66,7 +66,11 @@ class Penalized(Factorizer):
         return self._fit(X, y, groups)
 
     def fit_transform(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> np.ndarray:
-        """Fit the factorisation to X and return what `transform` gives for its samples.
+        """Fit the factorisation to X and return the codes of the fit.
+
+        They depend on the penalty: on labels, neighbours or time. `transform` codes every sample by itself, since
+        labels and neighbours of new samples are unknown, and may therefore give other codes of the same samples. In a
+        pipeline the next step is fitted to the codes returned here and applied to those of `transform`.
 
         Parameters
         ----------
@@ -81,10 +85,9 @@ class Penalized(Factorizer):
         Returns
         -------
         H : ndarray of shape (n_samples, n_components)
-            Non-negative codes of each sample by itself. Those of the fit, which depend on the penalty, are
-            ``layers_[-1].representation``.
+            Non-negative codes of the fit, ``layers_[-1].representation``.
         """
-        return self.fit(X, y, groups).transform(X)
+        return self.fit(X, y, groups).layers_[-1].representation.copy()
 
     # ---- the penalty ---------------------------------------------------------------------------------------------
 

@@ -119,7 +119,8 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     sample becomes a node of each graph that leaves the others unchanged, with row
     ``s = (f + lam sum_j S_j / sqrt(q d_j)) / (1 + lam)`` over its q nearest training samples j, of degrees d_j.
 
-    Training samples have two sets of codes: those of the fit, where all samples are in the graphs (`training_codes`),
+    Training samples have two sets of codes: those of the fit, where all samples are in the graphs
+    (``layers_[i].representation``; `fit_transform` and `training_codes` return them in the form of ``readout``),
     and those that any sample has by its nearest training samples (`transform`). A classifier should be trained on the
     kind it is used on: the first for samples that were in the fit without a label, the second for new ones. Features in
     different units should be standardised first.
@@ -297,8 +298,29 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             H = self._coders[i].code(sum(bands[b] @ A.astype(X.dtype) for b, A in self._maps[i].items()))
         return self._read(i, H * X.dtype.type(self._bank.scale), readout)
 
+    def fit_transform(self, X: Data, y: ArrayLike | None = None) -> np.ndarray:
+        """Fit a layer for each attribute and return the codes of the fit, on the first layer.
+
+        There all training samples are nodes of the graphs. `transform` codes every sample by its nearest training
+        samples, since neighbours of new samples are unknown in the fit, and gives other codes of the same samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data, at least two samples.
+        y : array-like of shape (n_samples,) or (n_samples, n_attributes), default=None
+            Labels of some or all samples, one column for each attribute; -1, NaN, None and ``pandas.NA`` stand for
+            unknown.
+
+        Returns
+        -------
+        H : ndarray of shape (n_samples, n_components)
+            ``layers_[0].representation`` in the form of the parameter ``readout``: `training_codes` of the first layer.
+        """
+        return self.fit(X, y).training_codes()
+
     def training_codes(self, attribute: Hashable = None) -> np.ndarray:
-        """Return the codes of the training samples in the fit, on one layer.
+        """Return the codes of the fit, ``layers_[i].representation`` of one layer i, in the form of ``readout``.
 
         There all training samples are nodes of the graphs; `transform` gives them the codes of new samples.
 

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from numbers import Real
 
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import Bounds, minimize
 from sklearn.utils._param_validation import Interval
 
+from .._base.coding import in_units_of, nameable
 from .._base.factorizer import Factorization, NonNegativeData
 from .._base.penalized import Penalized
+from .._engine.constraints import NonNegative
+from .._engine.data.matrix import Matrix
 from .._engine.data.wrap import wrap
+from .._engine.linalg.small import safe_divide
+from .._engine.monitor import Solution
+from .._engine.regression import best_codes
+from .._utils import threads
+from .._utils.typing import Data
 from ..graphs import Chain
+from ..graphs.operators import GraphOperator
 
 
 class SlowFeatureNMF(NonNegativeData, Penalized):
@@ -24,16 +36,19 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
     ``scale="none"`` the factors ``||z_a||^2`` are left out: (1) is then eq. 9 of [1]_, and has no minimiser
     (docs/methods.md 1.5). Unlike in GNMF the penalty has no 1/2, as in the paper.
 
+    `fit_transform` returns the codes of the fit. `transform` minimises (1) over H with the components fixed: the frames
+    it is given are sequences as well, and influence each other.
+
     Parameters
     ----------
     n_components : int, default=10
         Number of components k.
     alpha : float, default=0.1
         Weight of slowness; with 0 the model is NMF.
-    scale : {"invariant", "none"}, default="invariant"
+    scale : {"auto", "invariant", "none"}, default="auto"
         Whether the penalty has the factors ``||z_a||^2``. "none" leaves them out, as published: smaller codes with
         larger components then decrease the penalty at no cost, the objective has no minimiser, and the result depends
-        on the number of iterations.
+        on the number of iterations. "auto" is "invariant" for ``rule="fast"`` and "none" for ``rule="published"``.
     solver : {"auto", "hals", "mu", "apg"}, default="auto"
         Update of the non-negative factors: HALS, that is coordinate descent over columns; multiplicative updates; or
         the accelerated projected gradient of NeNMF. "auto" is "hals", but "mu" for ``rule="published"``, which excludes
@@ -57,7 +72,7 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
     n_clusters : int or None, default=None
         Number of clusters of `predict` and `fit_predict`; None means ``n_components``.
     callback : callable or None, default=None
-        Called after every iteration as ``callback(iteration, objective, seconds)``; the fit stops when it returns True.
+        Called after every iteration with a `laminar.callbacks.FitState`; the fit stops when it returns True.
     random_state : int, RandomState instance or None, default=None
         Seed of the random initialisers and of k-means.
     verbose : int, default=0
@@ -69,16 +84,17 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
         Z, with rows of unit Euclidean norm.
     layers_ : list of Layer
         One layer. Its ``weights`` and ``components`` are ``components_``; its ``representation`` is H of shape
-        (n_samples, n_components), the codes of the fit, which depend on the penalty; `transform` gives codes that do
-        not.
+        (n_samples, n_components), the codes of the fit, which `fit_transform` returns.
     clusters_ : Clusters
-        k-means of the codes, whitened and with rows of unit norm, fitted when `predict`, `fit_predict` or `cluster`
-        first needs it.
+        k-means of the codes in the form of ``readout``, fitted when `predict`, `fit_predict` or `cluster` first
+        needs it.
     reconstruction_err_ : float
         ``||X - H Z||``, the Frobenius norm of the residual.
     objective_history_ : ndarray of shape (n_accepted,)
         The objective (1) after each accepted iteration. With ``scale="none"`` or ``rule="published"`` it belongs to the
         factors before the rows of Z are normalised.
+    history_iterations_ : ndarray of shape (n_accepted,)
+        The iteration of each entry of ``objective_history_``.
     n_iter_ : int
         Number of iterations made.
     converged_ : bool
@@ -113,6 +129,11 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
 
     It is GNMF with ``graph="chain"`` and twice the alpha.
 
+    In `transform` Z is fixed and (1) is convex in H: it is minimised by L-BFGS-B from the codes of every frame by
+    itself, until the projected gradient is 1e-8 of the largest entry of B. With ``scale="none"`` or
+    ``rule="published"`` the penalty belongs to the components before their rows were normalised: that of column a is
+    divided by their squared length. With ``rule="published"`` the result is the limit of (4) for H.
+
     References
     ----------
     .. [1] L. Zafeiriou, S. Nikitidis, S. Zafeiriou and M. Pantic, Slow features nonnegative matrix factorization for
@@ -126,8 +147,12 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
     >>> from laminar import SlowFeatureNMF
     >>> X = np.random.default_rng(0).gamma(1.0, size=(30, 6))
     >>> sequence = [0] * 15 + [1] * 15
-    >>> H = SlowFeatureNMF(2, alpha=1e4).fit(X, groups=sequence).layers_[0].representation
+    >>> model = SlowFeatureNMF(2, alpha=1e4)
+    >>> H = model.fit_transform(X, groups=sequence)
     >>> bool(np.ptp(H[:15], axis=0).max() < 0.05 * H.max())
+    True
+    >>> new = model.transform(X[::-1], groups=sequence)
+    >>> bool(np.ptp(new[:15], axis=0).max() < 0.05 * new.max())
     True
     """
 
@@ -141,7 +166,7 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
         n_components=10,
         *,
         alpha=0.1,
-        scale="invariant",
+        scale="auto",
         solver="auto",
         init="auto",
         max_iter=500,
@@ -149,6 +174,7 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
         eta=None,
         rule="fast",
         n_clusters=None,
+        readout="whitened",
         callback=None,
         random_state=None,
         verbose=0,
@@ -163,6 +189,7 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
         self.eta = eta
         self.rule = rule
         self.n_clusters = n_clusters
+        self.readout = readout
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose
@@ -179,3 +206,114 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
             )
         # The paper halves the fit but not the penalty.
         return self._factorization(data, self._smooth(chain, 2 * self.alpha, data))
+
+    def _attributes(self, solution: Solution, problem: Factorization, X) -> None:
+        super()._attributes(solution, problem, X)
+        self._weights = np.full(problem.n_components, 2.0 * self.alpha)
+        if not self._invariant:
+            # The codes are multiplied by the lengths of the components, the penalty is that of the codes before.
+            lengths = self._norms(solution.factors["Z"]).astype(np.float64) * problem.samples.scale
+            self._weights = safe_divide(self._weights, lengths**2)
+
+    # ---- codes of sequences --------------------------------------------------------------------------------------
+
+    def transform(
+        self,
+        X: Data,
+        groups: ArrayLike | None = None,
+        *,
+        layer: int = -1,
+        method: str = "nonnegative",
+        readout: str = "raw",
+    ) -> np.ndarray:
+        """Compute the codes of sequences for the fitted components.
+
+        They minimise the objective of the class over H >= 0 with the components fixed: frames that follow each other
+        get similar codes, as in `fit`. The codes of the training frames are those of the fit, up to its convergence.
+        `predict`, `cluster` and `score` use these codes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Frames in order of time, in the fit or new.
+        groups : array-like of shape (n_samples,), default=None
+            Sequence of each frame. None means one sequence, as in `fit`. Frames that each have a sequence of their own
+            are coded independently of each other, as with ``alpha=0``.
+        layer : int, default=-1
+            Position in ``layers_``, which has one layer.
+        method : {"nonnegative", "pinv"}, default="nonnegative"
+            "pinv" is unconstrained least squares for every frame by itself, without the penalty: faster, with codes of
+            any sign.
+        readout : {"raw", "whitened", "isometric"}, default="raw"
+            Form of the codes: H itself; whitened by the codes of the training samples, with rows of unit norm, the form
+            that is clustered, which does not depend on the basis of the codes; or times the square root of the Gram
+            matrix of the components, so that distances are those of the reconstructions, for classifiers.
+
+        Returns
+        -------
+        H : ndarray of shape (n_samples, n_components)
+            Codes, in the units of X unless whitened.
+        """
+        return nameable(self, self._transform(X, layer, method, readout, groups=groups))
+
+    def score(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> float:
+        """Return the explained part of X, 1 for a perfect fit.
+
+        ``1 - ||X - H Z||^2 / ||X||^2`` with the codes H of `transform`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Frames in order of time, in the fit or new.
+        y : Ignored
+            Not used, present for API consistency.
+        groups : array-like of shape (n_samples,), default=None
+            Sequence of each frame, as for `transform`.
+
+        Returns
+        -------
+        score : float
+            Higher is better.
+        """
+        return self._score(X, groups=groups)
+
+    def _code(self, X, layer: int, method: str, groups: ArrayLike | None = None) -> np.ndarray:
+        if method == "pinv":
+            if groups is not None:
+                raise ValueError(
+                    'groups= has no effect with method="pinv", which codes every frame by itself: use '
+                    'method="nonnegative", or groups=None.'
+                )
+            return super()._code(X, layer, method)
+        with threads.own_threads():
+            data = wrap(X)
+            return in_units_of(data, self._score_codes(data, groups))
+
+    def _score_codes(self, data: Matrix, groups: ArrayLike | None = None) -> np.ndarray:
+        Z = np.ascontiguousarray(self.components_.T, dtype=data.dtype)
+        chain, H = Chain().build(data, groups=groups), best_codes(data, Z, NonNegative())
+        if not self._weights.any() or not chain.degree.any():
+            return H
+        return _slow_codes(data.product(Z), Z, chain, self._weights, H)
+
+
+def _slow_codes(B: np.ndarray, Z: np.ndarray, chain: GraphOperator, weights: np.ndarray, H: np.ndarray) -> np.ndarray:
+    """Minimise ``1/2 <H G, H> - <B, H> + 1/2 sum_a w_a h_a^T L h_a`` over H >= 0 by L-BFGS-B, G = Z^T Z, from H.
+
+    Z has shape (p, k) here. The iteration is in double precision, in units in which an entry of H has curvature 1.
+    """
+    B, Z = B.astype(np.float64), Z.astype(np.float64)
+    G = Z.T @ Z
+    unit = 1 / np.sqrt(np.diag(G) + 2 * weights + np.finfo(np.float64).tiny)
+
+    def objective(h: np.ndarray) -> tuple[float, np.ndarray]:
+        F = h.reshape(B.shape) * unit
+        fitted, smooth = F @ G, chain.laplacian(F) * weights
+        value = np.vdot(F, (fitted + smooth) / 2 - B)
+        return float(value), ((fitted + smooth - B) * unit).ravel()
+
+    largest = float((B * unit).max(initial=0))
+    options = {"maxiter": 20_000, "maxfun": 50_000, "ftol": 0, "gtol": 1e-8 * largest}
+    start = (H / unit).ravel()
+    found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=Bounds(0, np.inf), options=options).x
+    return (found.reshape(B.shape) * unit).astype(H.dtype)

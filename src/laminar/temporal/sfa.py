@@ -36,17 +36,19 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         delta_a = v_a^T A v_a,   A = mean_t (x_{t+1} - x_t)^T (x_{t+1} - x_t),   V^T C V = I                        (1)
 
     with C the covariance of the frames x_t, the rows of X (n_samples, n_features), in order of time; t runs over the
-    steps inside sequences. The filters are restricted to the span of the leading principal components: with as many of
-    these as there are frames every signal is a feature, and slowness means nothing.
+    steps inside sequences. This is eq. 4 to 6 of [2]_. With as many principal components as frames, as images have,
+    every signal is a feature of the training frames and slowness means little there; ``n_pcs`` restricts the filters to
+    the span of the leading ones.
 
     Parameters
     ----------
     n_components : int or None, default=None
         Number of features; None means as many as principal components.
-    n_pcs : "auto", int, float or None, default="auto"
-        Number of leading principal components, or the part of the variance they hold; None means all. "auto" takes the
-        fewest whose features are about as slow as any on frames held out: whole sequences, or blocks of time where
-        there is one sequence. The first ``n_components`` features are compared, the first alone if that is None.
+    n_pcs : int, float, "auto" or None, default=None
+        Number of leading principal components, or the part of the variance they hold; None means all, as published.
+        "auto" takes the fewest whose features are about as slow as any on frames held out: whole sequences, or blocks
+        of time where there is one sequence. The first ``n_components`` features are compared, the first alone if that
+        is None.
     random_state : int, RandomState instance or None, default=None
         Seed of the randomised decomposition of data with more than 1500 frames and more than 1500 features.
 
@@ -107,7 +109,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     >>> from laminar.datasets import make_temporal
     >>> from laminar.temporal.sfa import SlowFeatureAnalysis
     >>> film = make_temporal(random_state=0)
-    >>> model = SlowFeatureAnalysis(n_components=1).fit(film.X)
+    >>> model = SlowFeatureAnalysis(n_components=1, n_pcs="auto").fit(film.X)
     >>> slow = model.transform(film.X)[:, 0]
     >>> bool(abs(np.corrcoef(slow, film.activations[:, 0])[0, 1]) > 0.99), model.n_pcs_
     (True, 5)
@@ -124,7 +126,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         "random_state": ["random_state"],
     }
 
-    def __init__(self, n_components=None, *, n_pcs="auto", random_state=None):
+    def __init__(self, n_components=None, *, n_pcs=None, random_state=None):
         self.n_components = n_components
         self.n_pcs = n_pcs
         self.random_state = random_state

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
 from .._engine.linalg.small import safe_divide
+from .._utils.validation import check_choice
 from ..graphs import Chain
 
 
@@ -53,21 +55,25 @@ def slowness(
     array([0.016, 4.   ,   inf])
     """
     H = _scaled(H, components)
-    chain = Chain().build(H, groups=groups)
-    n_steps = chain.degree.sum() / 2
-    if not n_steps:
-        raise ValueError(f"no sequence has two frames among the {len(H)} samples: slowness needs steps in time.")
     H = H / (np.abs(H).max() or 1)  # so that squares do not overflow
     variance = H.var(axis=0)
     variance[variance <= 1e-24 * (H**2).mean(axis=0)] = 0  # rounding error of a constant
     variance[variance < min_variance * variance.max()] = 0
-    return safe_divide(chain.quad_columns(H) / n_steps, variance, fill=np.inf)
+    return safe_divide(_mean_squared_changes(H, groups), variance, fill=np.inf)
 
 
 def slowest_feature(
-    model_or_H: Any, X: ArrayLike | None = None, groups: ArrayLike | None = None
+    model_or_H: Any, X: ArrayLike | None = None, groups: ArrayLike | None = None, *, criterion: str = "delta"
 ) -> tuple[int, np.ndarray]:
     """Find the slowest feature of a model, or of given features.
+
+    With h_a the feature in all frames and L the Laplacian of the chains of the sequences::
+
+        criterion="delta"        argmin_a  h_a^T L h_a / ||h_a - mean||^2                                           (1)
+        criterion="published"    argmin_a  h_a^T L h_a                                                              (2)
+
+    (2) is the selection of [1]_, section 4. It depends on the scale of the features: half a feature has a quarter of
+    its value, a component that is not used has 0 and is chosen. (1) does not, and leaves out constant features.
 
     Parameters
     ----------
@@ -77,7 +83,10 @@ def slowest_feature(
         Frames in order of time, which the model transforms. None means the training frames, whose codes the
         factorisations of Laminar store; other models need X.
     groups : array-like of shape (n_samples,), default=None
-        The sequence of each frame; None means that all are one sequence.
+        The sequence of each frame; None means that all are one sequence. A model whose ``transform`` takes groups, as
+        that of `SlowFeatureNMF` does, is given them.
+    criterion : {"delta", "published"}, default="delta"
+        (1), the delta value of `slowness`; or (2), of the features as the model or the array gives them.
 
     Returns
     -------
@@ -90,6 +99,11 @@ def slowest_feature(
     --------
     slowness : Delta values of all features.
 
+    References
+    ----------
+    .. [1] L. Zafeiriou, S. Nikitidis, S. Zafeiriou and M. Pantic, Slow features nonnegative matrix factorization for
+       temporal data decomposition, IEEE International Conference on Image Processing (ICIP), 2014.
+
     Examples
     --------
     >>> import numpy as np
@@ -101,16 +115,29 @@ def slowest_feature(
     >>> index, signal.shape
     (3, (60,))
     """
+    check_choice("criterion", criterion, ("delta", "published"))
     if hasattr(model_or_H, "transform"):
-        H = _features(model_or_H, X)
-        H = _scaled(H, _patterns(model_or_H, H.shape[1]))
+        given = _features(model_or_H, X, groups)
+        H = _scaled(given, _patterns(model_or_H, given.shape[1]))
     else:
-        H = _scaled(model_or_H, None)
+        given = H = _scaled(model_or_H, None)
+    if criterion == "published":
+        index = int(_mean_squared_changes(given / (np.abs(given).max() or 1), groups).argmin())
+        return index, H[:, index]
     deltas = slowness(H, groups)
     index = int(deltas.argmin())
     if np.isinf(deltas[index]):
         raise ValueError(f"none of the {H.shape[1]} features varies, so none is the slowest.")
     return index, H[:, index]
+
+
+def _mean_squared_changes(H: np.ndarray, groups: ArrayLike | None) -> np.ndarray:
+    """Return ``h_a^T L h_a`` of every feature, over the number of steps in time."""
+    chain = Chain().build(H, groups=groups)
+    n_steps = chain.degree.sum() / 2
+    if not n_steps:
+        raise ValueError(f"no sequence has two frames among the {len(H)} samples: slowness needs steps in time.")
+    return chain.quad_columns(H) / n_steps
 
 
 def _scaled(H: ArrayLike, components: ArrayLike | None) -> np.ndarray:
@@ -124,10 +151,11 @@ def _scaled(H: ArrayLike, components: ArrayLike | None) -> np.ndarray:
     return H * np.linalg.norm(Z, axis=1)
 
 
-def _features(model: Any, X: ArrayLike | None) -> np.ndarray:
+def _features(model: Any, X: ArrayLike | None, groups: ArrayLike | None) -> np.ndarray:
     """Return the features of X, or of the training frames if the model stores them."""
     if X is not None:
-        return np.asarray(model.transform(X))
+        known = {"groups": groups} if "groups" in signature(model.transform).parameters else {}
+        return np.asarray(model.transform(X, **known))
     if not hasattr(model, "layers_"):
         raise ValueError(
             f"{type(model).__name__} does not keep its training features (or is not fitted): fit it, and give X."
