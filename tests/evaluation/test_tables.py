@@ -6,7 +6,17 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from laminar import NMF, WSF, AttributeLayers, DeepSemiNMF, DeepWSF, MultiLayerNMF, SemiNMF, layer_attribute_table
+from laminar import (
+    NMF,
+    WSF,
+    AttributeLayers,
+    DeepSemiNMF,
+    DeepWSF,
+    MultiLayerNMF,
+    SemiNMF,
+    SmoothedSemiNMF,
+    layer_attribute_table,
+)
 from laminar.evaluation.tables import layer_clusters, layer_features
 from laminar.metrics import adjusted_rand_index, clustering_accuracy, normalized_mutual_information
 
@@ -75,11 +85,11 @@ def test_the_scores_are_those_of_the_clusters(model):
         assert row.tolist() == [score(LABELS, found) for score in scores.values()]
 
 
-@pytest.mark.parametrize("graph", [None, "auto"])
-def test_the_top_layer_is_clustered_as_the_model_does(graph):
+@pytest.mark.parametrize("kind", [DeepSemiNMF, SmoothedSemiNMF])
+def test_the_top_layer_is_clustered_as_the_model_does(kind):
     diffuse = np.random.default_rng(1).gamma(1.0, size=(90, 20))  # clusters depend on how codes are read
-    fitted = DeepSemiNMF((8, 5), graph=graph, random_state=0).fit(diffuse)
-    found = layer_clusters(fitted, 1, 4, diffuse)
+    fitted = kind(5, random_state=0).fit(diffuse)
+    found = layer_clusters(fitted, 0, 4, diffuse)
     np.testing.assert_array_equal(found, fitted.cluster(diffuse, 4))
 
 

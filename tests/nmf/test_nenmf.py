@@ -70,7 +70,7 @@ def test_no_components_no_steps():
 
 def test_callback_stops_the_loop():
     calls = []
-    model = fit(callback=lambda i, value, seconds: calls.append((i, value)) or i == 3)
+    model = fit(callback=lambda state: calls.append((state.iteration, state.objective)) or state.iteration == 3)
     assert [i for i, _ in calls] == [1, 2, 3]
     assert_allclose([value for _, value in calls], model.objective_history_)
     assert not model.converged_
