@@ -182,7 +182,7 @@ def test_table_has_every_attribute_value_and_repeat():
 
 
 def test_layers_of_a_deep_model():
-    data = make_attributes(40, levels=(3, 2), scales=(0.3, 0.3), random_state=0)
+    data = make_attributes(40, levels=(3, 2), scales=(0.1, 0.1), random_state=0)
     model = DeepWSF((6, 4), attribute_layers="in order", tol=1e-2)
     settings = {"param": "alphas", "grid": (0.1,), "n_repeats": 2, "score": "probe", "verbose": 0}
     top, own = (
