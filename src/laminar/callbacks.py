@@ -15,25 +15,24 @@ __all__ = ["FitState", "ReconstructionStop"]
 class ReconstructionStop:
     """Callback that stops a fit by its reconstruction error: ``E_{t-1} - E_t <= kappa max(1, E_{t-1})``.
 
-        E is the loss without penalties: ``||X - H Z||``, not squared. This is the rule of Trigeorgis et al., section 6.2,
-        with at most 1000 iterations and samples of unit norm. ``converged_`` stays False: it is about ``tol``.
+    E is the loss without penalties: ``||X - H Z||``, not squared. This is the rule of Trigeorgis et al., section 6.2,
+    with at most 1000 iterations and samples of unit norm. It holds for the pre-training of layers too. ``converged_``
+    stays False: it is about ``tol``.
 
-        Parameters
-        ----------
-        kappa : float, default=1e-6
-            Smallest decrease.
+    Parameters
+    ----------
+    kappa : float, default=1e-6
+        Smallest decrease.
 
-        Examples
-        --------
-        >>> from dataclasses import dataclass, field
-
-    import numpy as np
-        >>> from laminar import SemiNMF
-        >>> from laminar.callbacks import ReconstructionStop
-        >>> X = np.random.default_rng(0).normal(size=(30, 8))
-        >>> stop = ReconstructionStop(kappa=1e-2)
-        >>> SemiNMF(3, rule="published", max_iter=1000, tol=0, callback=stop, random_state=0).fit(X).n_iter_ < 100
-        True
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from laminar import SemiNMF
+    >>> from laminar.callbacks import ReconstructionStop
+    >>> X = np.random.default_rng(0).normal(size=(30, 8))
+    >>> stop = ReconstructionStop(kappa=1e-2)
+    >>> SemiNMF(3, rule="published", max_iter=1000, tol=0, callback=stop, random_state=0).fit(X).n_iter_ < 100
+    True
     """
 
     kappa: float = 1e-6
