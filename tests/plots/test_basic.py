@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from laminar import SemiNMF, plots
+from laminar import NMF, SemiNMF, plots
 
 
 @pytest.fixture
@@ -120,3 +120,13 @@ def test_missing_matplotlib_names_the_extra(images, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ImportError, match=r'^laminar.plots needs matplotlib: pip install "laminar\[plots\]"$'):
         plots.images_grid(images, (2, 3))
+
+
+def test_convergence_is_drawn_at_true_iterations():
+    """KL objectives are evaluated after the first and every tenth iteration: 40 iterations are 40, not 5."""
+    X = np.random.default_rng(0).gamma(1.0, size=(30, 8))
+    model = NMF(3, loss="kl", max_iter=40, tol=0, random_state=0).fit(X)
+    (line,) = plots.convergence(model).axes[0].lines
+    np.testing.assert_array_equal(line.get_xdata(), [1, 10, 20, 30, 40])
+    published = NMF(3, loss="kl", rule="published", max_iter=40, tol=0, random_state=0).fit(X)
+    np.testing.assert_array_equal(published.history_iterations_, np.arange(1, 41))

@@ -65,7 +65,7 @@ class DeepWSF(Deep):
     layers : sequence of int, int or None, default=None
         Size k_1, ..., k_m of each layer, from the input up. None is two layers, of a half and a quarter of the number
         of samples or features, whichever is smaller, at most 625 and 40.
-    alphas : float, sequence of float or dict, default=1.0
+    alphas : float, sequence of float or dict, default=0.1
         Weight alpha_j of the penalty (lambda), one for all attributes, one for each, or by the name of the attribute.
     attribute_layers : None, "in order", "mutual information", sequence of int or dict, default=None
         Layer of each attribute. None puts one attribute on the top layer; of several, it must be said. "in order": the
@@ -240,7 +240,7 @@ class DeepWSF(Deep):
         self,
         layers=None,
         *,
-        alphas=1.0,
+        alphas=0.1,
         attribute_layers=None,
         weight="binary",
         bandwidth=None,

@@ -96,7 +96,8 @@ def convergence(history: object, title: str | None = None) -> "Figure":
     Parameters
     ----------
     history : fitted model, sequence of float, or mapping from str to one of these
-        The objective after every iteration (``objective_history_``), of one model or of several by name.
+        The objective after every iteration (``objective_history_``), of one model or of several by name. That of a model
+        is drawn at the iterations it belongs to, ``history_iterations_``.
     title : str or None, default=None
         Title.
 
@@ -116,8 +117,10 @@ def convergence(history: object, title: str | None = None) -> "Figure":
     sheet = Sheet(6.0, 3.6)
     axes = sheet.axes(0.9, 0.55, 4.9, 2.65 if title else 2.9)
     for name, values in curves.items():
+        iterations = getattr(values, "history_iterations_", None)
         values = getattr(values, "objective_history_", values)
-        axes.plot(np.arange(1, len(values) + 1), values, label=name, linewidth=1.8)
+        iterations = np.arange(1, len(values) + 1) if iterations is None else iterations
+        axes.plot(iterations, values, label=name, linewidth=1.8)
     low, high = axes.dataLim.intervaly
     if 0 < 10 * low < high:
         axes.set_yscale("log")
