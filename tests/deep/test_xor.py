@@ -1,8 +1,7 @@
-"""The example of Trigeorgis et al.: two people, each seen in two poses, at the corners of a square (methods.md 5.5).
+"""The example of Trigeorgis et al. (arXiv 6.1): two people, each seen in two poses, at the corners of a square.
 
-A code as large as the number of people cannot be read by a straight line if one layer makes it. Two layers can bend:
-poses, which are clouds, shape the first, and identities the second. Judged on samples no fit has seen, for codes of a
-fit are drawn together by their own labels whatever the model knows.
+Poses, two values, shape the first layer, and identities, two values, the second (methods.md 5.5). Judged on samples no
+fit has seen, for codes of a fit are drawn together by their own labels whatever the model knows.
 """
 
 import numpy as np
@@ -15,7 +14,6 @@ from laminar import WSF, DeepWSF, SemiNMF
 from laminar.datasets import make_xor
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-SEEDS = pytest.mark.parametrize("seed", range(3))
 
 
 def separated(model, seed, labels):
@@ -23,35 +21,37 @@ def separated(model, seed, labels):
     seen, unseen = make_xor(random_state=seed), make_xor(random_state=100 + seed)
     model.fit(seen.X, labels(seen))
     line = make_pipeline(StandardScaler(), LogisticRegression(C=1e3, max_iter=2000))
-    return line.fit(model.transform(seen.X), seen.y).score(model.transform(unseen.X), unseen.y)
+    return line.fit(model.transform(seen.X), seen.identity).score(model.transform(unseen.X), unseen.identity)
 
 
 def poses_and_people(data):
-    return np.c_[data.corner, data.y]
+    return np.c_[data.pose, data.identity]
 
 
 def people(data):
-    return data.y
+    return data.identity
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_two_layers_separate_identities(seed):
-    """With the lowest objective of four starts; some starts end where one layer does."""
-    models = [DeepWSF((8, 2), alphas=0.1, activation="stanh", max_iter=150, random_state=r) for r in range(4)]
-    shares = {separated(model, seed, poses_and_people): model.objective_history_[-1] for model in models}
-    assert min(shares, key=shares.get) >= 0.97
+def test_labels_of_the_paper():
+    """No line in the plane separates the people, one separates the poses."""
+    data = make_xor(random_state=0)
+    line = LogisticRegression(C=1e3)
+    assert line.fit(data.X, data.pose).score(data.X, data.pose) > 0.97
+    assert line.fit(data.X, data.identity).score(data.X, data.identity) < 0.7
 
 
-@SEEDS
+def test_two_layers_separate_identities():
+    """In nine of ten starts, from the pose on the first and the identity on the second layer."""
+    parameters = {"activation": "relu", "alphas": 0.1, "attribute_layers": "in order", "max_iter": 400}
+    shares = [separated(DeepWSF((8, 4), **parameters, random_state=seed), seed, poses_and_people) for seed in range(10)]
+    assert np.sum(np.array(shares) >= 0.97) >= 9
+
+
 @pytest.mark.parametrize(
     ("model", "labels"),
-    [
-        (SemiNMF(2, random_state=0), people),
-        (WSF(2, alpha=0.1, random_state=0), people),
-        (WSF(2, alpha=0.1, random_state=0), poses_and_people),
-        (DeepWSF(2, alphas=0.1, activation="stanh", max_iter=100, random_state=0), people),
-    ],
-    ids=["SemiNMF", "WSF", "WSF, both attributes", "stanh"],
+    [(SemiNMF(2), people), (SemiNMF(4), people), (WSF(2, alpha=0.1), people), (WSF(2, alpha=0.1), poses_and_people)],
+    ids=["SemiNMF", "SemiNMF, 4", "WSF", "WSF, both attributes"],
 )
-def test_one_layer_does_not(model, labels, seed):
-    assert separated(model, seed, labels) <= 0.8
+def test_one_layer_rarely_does(model, labels):
+    shares = [separated(model.set_params(random_state=seed), seed, labels) for seed in range(5)]
+    assert np.mean(np.array(shares) >= 0.97) <= 0.4
