@@ -13,17 +13,15 @@ from ..graphs import Graph
 from .graphs import edges
 
 
-def given_weights(
-    weights, views: Sequence[Matrix], observed: np.ndarray, graph: Graph, random_state: np.random.RandomState
-) -> np.ndarray | None:
-    """Return fixed weights with sum one: as given, "equal", or by "agreement"; None for weights that follow residuals.
+def given_weights(weights, n_views: int) -> np.ndarray | None:
+    """Return fixed weights with sum one: as given, or "equal"; None where they are found from the views.
 
     Parameters
     ----------
     weights : str or array-like of shape (n_views,)
         Which.
-    views, observed, graph, random_state
-        As for `agreement_weights`.
+    n_views : int
+        Number of views.
 
     Returns
     -------
@@ -31,21 +29,16 @@ def given_weights(
 
     Examples
     --------
-    >>> given_weights([3, 1], [], np.ones((60, 2), bool), None, None)
-    array([0.75, 0.25])
+    >>> given_weights([3, 1], 2), given_weights("agreement", 2)
+    (array([0.75, 0.25]), None)
     """
-    n_views = observed.shape[1]
-    if not isinstance(weights, str):
-        array = np.asarray(weights)
-        fits = array.shape == (n_views,) and array.dtype.kind in "fiu"
-        if not fits or not np.isfinite(array).all() or array.min() < 0 or array.sum() == 0:
-            raise ValueError(
-                f"weights must be {n_views} numbers not below 0, one a view and not all 0; got {weights!r}."
-            )
-        return array / array.sum()
-    if weights == "agreement":
-        return agreement_weights(views, observed, graph, random_state)
-    return np.full(n_views, 1 / n_views) if weights == "equal" else None
+    if isinstance(weights, str):
+        return np.full(n_views, 1 / n_views) if weights == "equal" else None
+    array = np.asarray(weights)
+    fits = array.shape == (n_views,) and array.dtype.kind in "fiu"
+    if not fits or not np.isfinite(array).all() or array.min() < 0 or array.sum() == 0:
+        raise ValueError(f"weights must be {n_views} numbers not below 0, one a view and not all 0; got {weights!r}.")
+    return array / array.sum()
 
 
 def agreement_weights(
