@@ -73,15 +73,15 @@ class SharedCoder(CallbackSupportMixin, ViewCoder):
                 f"All samples are {what} in views {constant}: they have no effect.", UserWarning, stacklevel=5
             )
 
-    def _monitor(self, shared: SharedCodes, hook: Hook) -> Monitor:
-        """Return the monitor of a fit in unit scale; the callback gets objectives in the units of the views."""
-        unit = shared.views.scale**2
+    def _monitor(self, views: Stacked, hook: Hook) -> Monitor:
+        """Return the monitor of a fit to these views in unit scale; the callback gets objectives in their units."""
+        unit = views.scale**2
         return Monitor(self.max_iter, self.tol, lambda i, value, *_: hook(i, value * unit))
 
     # ---- fitted attributes ---------------------------------------------------------------------------------------
 
-    def _keep(self, shared: SharedCodes, solution: Solution, view_layers: list[list[Layer]]) -> None:
-        """Set the fitted attributes."""
+    def _keep(self, shared: SharedCodes, solution: Solution, view_layers: list[list[Layer]], unit: float) -> None:
+        """Set the fitted attributes; the history of the solution is in the unit of the views that were solved for."""
         H, Z, powers = (solution.factors[name] for name in ("H", "Z", "powers"))
         self.weights_, self.views_ = solution.factors["weights"], {}
         for name, power, part, layers in zip(self.view_names_, powers, shared.views.parts, view_layers, strict=True):
@@ -93,7 +93,7 @@ class SharedCoder(CallbackSupportMixin, ViewCoder):
         self.components_ = np.hstack([view.layers[-1].components for view in views])
         self.mean_ = np.concatenate([view.mean for view in views])
         self.layers_ = [Layer(self.components_, self.components_, H)]
-        self.objective_history_ = np.array(solution.history) * shared.views.scale**2
+        self.objective_history_ = np.array(solution.history) * unit
         self.n_iter_, self.converged_, self._n_features_out = solution.n_iter, solution.converged, H.shape[1]
         weighted = Z * shared.roots(powers, Z.dtype)
         self._basis = readout_basis(H, weighted, *shared.spread(powers), self.n_clusters or H.shape[1])

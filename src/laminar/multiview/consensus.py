@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from .._engine.constraints import Constraint
-from .._engine.data.derived import Stacked
+from .._engine.data.derived import Stacked, isometric
 from .._engine.data.svd import truncated_svd
 from .._engine.linalg.small import safe_divide
 from .._engine.monitor import Monitor, Solution
@@ -40,6 +41,11 @@ class SharedCodes:
     observed: np.ndarray
     constraint: Constraint
     penalties: Sequence[Addend] = ()
+
+    @cached_property
+    def compact(self) -> Stacked:
+        """The views in as few features as have their inner products: the same problem for codes and weights."""
+        return Stacked([isometric(part) for part in self.views.parts], np.ones(len(self.views.parts)))
 
     def start(self, weights: np.ndarray, k: int, rng: np.random.RandomState) -> dict[str, np.ndarray]:
         """Return codes and (transposed) components to start from: the optimum, if nothing is missing or penalised."""

@@ -11,26 +11,22 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._base.clusters import reader
-from .._base.coding import Layer, in_units_of, nameable
-from .._engine.constraints import NonNegative
-from .._engine.data.derived import Stacked, isometric
+from .._base.coding import Layer
 from .._engine.monitor import Monitor, Solution
-from .._engine.regression import best_codes
 from .._utils import threads
 from .._utils.callbacks import hooks, with_callbacks
 from .._utils.typing import ViewData
-from .._utils.validation import check_choice
 from .._utils.views import Views
 from ..graphs import KNN, Graph, GraphOperator
-from . import published
-from .base import SharedCoder
-from .consensus import SharedCodes, all_views
-from .fine_tuning import FineTuning
+from . import fine_tuning, published
+from .consensus import SharedCodes
 from .graphs import graphs_of_views, view_graph
-from .layers import Hidden
-from .smoothness import ViewGraphs
-from .weights import given_weights
+from .layers import layer_sizes
+from .view_layers import LayeredViews
+from .weights import check_gamma, given_weights, warn_one_view
+
+Fitted = tuple[Solution, list[list[Layer]], list[list[np.ndarray]]]
+"""The shared factors, the layers of every view, and the histories of their pre-training."""
 
 DEFAULTS = {  # of parameters left at None or "auto"
     "fast": {"alpha": 0.01, "gamma": 2.0, "scale": "invariant", "pretraining_max_iter": 20},
@@ -38,19 +34,19 @@ DEFAULTS = {  # of parameters left at None or "auto"
 }
 
 
-class MultiViewDeepNMF(SharedCoder):
+class MultiViewDeepNMF(LayeredViews):
     """DMF-MVC: deep matrix factorisation of several views, X_v ~ H Z_m^(v) ... Z_1^(v) with shared codes H >= 0.
 
     Minimises over H >= 0 (n_samples, k), the codes of all views, weights Z_i^(v) of any sign with the product Psi_v
-    (k, n_features_v), and a on the simplex, eq. 3 of [1]_ in a form that has a minimum::
+    (k, n_features_v), the components of view v (scikit-learn's NMF calls codes and components W and H), and a on the
+    simplex, eq. 3 of [1]_ in a form that has a minimum::
 
         1/2 sum_v a_v^gamma (||F_v - H Psi_v||^2 + alpha sum_a s_va h_a^T L_v h_a + 0.2 ||F_v||^2)                  (1)
 
     where F_v is view v with samples of unit norm, h_a column a of H, psi_va row a of Psi_v, ``s_va = ||psi_va||^2`` and
     L_v the Laplacian of the graph of the samples in view v. The paper's penalty has s_va = 1, as ``scale="none"``; with
     it H can shrink and Psi_v grow at no change of the fit. The last addend is a constant for given a: without it a view
-    of few features, which k codes fit without error, would take all the weight. With other ``weights`` w_v, which are
-    fixed, the objective is::
+    of few features, which k codes fit without error, would take all the weight. With fixed ``weights`` w_v it is::
 
         1/2 sum_v w_v (||F_v - H Psi_v||^2 + alpha sum_a s_va h_a^T L_v h_a)                                        (2)
 
@@ -67,7 +63,7 @@ class MultiViewDeepNMF(SharedCoder):
     n_neighbors : int, default=5
         Neighbours of "knn", and of the graph of the codes for spectral clusters; at most the number of samples less 1.
     alpha : float or None, default=None
-        Weight of the graphs, the paper's beta. None means 0.01 (see Notes).
+        Weight of the graphs, the paper's beta. None means 0.01, as in the paper.
     scale : {"auto", "invariant", "none"}, default="auto"
         Whether s_va is ``||psi_va||^2`` or 1; "auto" as in the table below.
     weights : {"auto", "equal"} or array-like of shape (n_views,), default="auto"
@@ -139,8 +135,8 @@ class MultiViewDeepNMF(SharedCoder):
     labels_ : ndarray of shape (n_samples,)
         Cluster of each training sample, computed on first use.
     pretraining_histories_ : dict of list of ndarray
-        By name or position of the view, layer by layer: half the squared error after each accepted iteration of
-        pre-training. The shared layer is pre-trained by ``rule="published"`` alone.
+        By view, layer by layer: half the squared error after each accepted iteration of pre-training; of the shared
+        layer with ``rule="published"`` alone.
     objective_history_ : ndarray of shape (n_accepted,)
         The objective (1) or (2), or (6) for ``rule="published"``, after each accepted iteration, with the weights of
         that iteration.
@@ -168,10 +164,10 @@ class MultiViewDeepNMF(SharedCoder):
     -----
     **Algorithm.** *Pre-training*: the hidden layers of each view are Semi-NMF, each of the codes below it in the
     distances of the view. The codes of the last ones, side by side, give the initial H. *Fine-tuning*: with w_v the
-    weight of view v, B = sum_v w_v F_v Psi_v^T, G = sum_v w_v Psi_v Psi_v^T, ``q_va = alpha h_a^T L_v h_a``, and r_v
-    with L_v <= diag(r_v), in general twice the degrees, one iteration is::
+    weight of view v, B = sum_v w_v F_v Psi_v^T, G = sum_v w_v Psi_v Psi_v^T, ``c_va = w_v s_va``,
+    ``q_va = alpha h_a^T L_v h_a``, and r_v with L_v <= diag(r_v), in general twice the degrees, one iteration is::
 
-        h_a   <- max(0, h_a - (H g_a - b_a + alpha sum_v w_v s_va L_v h_a) / (G_aa + alpha sum_v w_v s_va max_u r_u)) (3)
+        h_a   <- max(0, h_a - (H g_a - b_a + alpha sum_v c_va L_v h_a) / (G_aa + alpha sum_v c_va max_u r_u))      (3)
         Psi_v <- (H^T H + diag(q_v))^-1 H^T F_v                                                                     (4)
 
     with an extrapolation after [2]_, and after every five iterations eq. 15 of [1]_ on what is left of a view::
@@ -195,14 +191,13 @@ class MultiViewDeepNMF(SharedCoder):
     ``consensus="printed"``, eq. 7 is applied view after view without weights, and splits (H G_v)^+ and (H G_v)^-. For
     gamma below 1, as the paper's 0.5, eq. 15 *maximises* (6) over a (docs/methods.md 8.1).
 
-    The default of alpha is the paper's: over 0, 0.001, 0.01, 0.1 and 1 the mean NMI of five sets was .785, .792, .794,
-    .775 and .811, the last by one set alone (docs/multiview.md). The search for neighbours is quadratic in the samples;
-    at most 10000 are clustered, drawn at random, and the others join the cluster of the nearest one.
+    The default of alpha is the paper's (docs/multiview.md has others). The search for neighbours is quadratic in the
+    samples; at most 10000 are clustered, drawn at random, and the others join the cluster of the nearest one.
 
     References
     ----------
     .. [1] H. Zhao, Z. Ding and Y. Fu, Multi-view clustering via deep matrix factorization, AAAI Conference on
-       Artificial Intelligence, 2017. doi:10.1609/aaai.v31i1.10867.
+       Artificial Intelligence, 2017.
     .. [2] A. Ang and N. Gillis, Accelerating nonnegative matrix factorization algorithms using extrapolation, Neural
        Computation 31, 2019. arXiv:1805.06604.
 
@@ -221,7 +216,7 @@ class MultiViewDeepNMF(SharedCoder):
 
     _parameter_constraints: dict = {
         "layers": ["array-like", Integral, None],
-        "graph": [StrOptions({"knn", "rank", "chain"}), Graph, "sparse matrix", np.ndarray, list, tuple, dict, None],
+        "graph": [StrOptions({"knn", "rank", "chain"}), Graph, "sparse matrix", np.ndarray, list, dict, None],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "alpha": [Interval(Real, 0, None, closed="left"), None],
         "scale": [StrOptions({"auto", "invariant", "none"})],
@@ -241,7 +236,6 @@ class MultiViewDeepNMF(SharedCoder):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
-    _centred = False
 
     def __init__(
         self,
@@ -316,31 +310,16 @@ class MultiViewDeepNMF(SharedCoder):
         with threads.own_threads(), hooks(self, self.max_iter, X, y) as hook:
             rng, shared = check_random_state(self.random_state), self._shared_codes(views)
             self._warn_constant_views(shared, views)
-            sizes, graphs = self._sizes(shared.views), self._graphs(shared, views)
+            sizes, graphs = layer_sizes(self.layers, shared.views, self.n_clusters), self._graphs(shared, views)
+            solved = shared.views if self.rule == "published" else shared.compact
             fit = self._publish if self.rule == "published" else self._fine_tune
-            solution, layers, histories = fit(shared, sizes, graphs, rng, self._monitor(shared, hook))
+            solution, layers, histories = fit(shared, sizes, graphs, rng, self._monitor(solved, hook))
             self.pretraining_histories_ = dict(zip(self.view_names_, histories, strict=True))
-            self._keep(shared, solution, layers)
-        self._warn_one_view()
+            self._keep(shared, solution, layers, solved.scale**2)
+        if self._follows_residuals:
+            warn_one_view(self.weights_, self.view_names_)
         self._warn_unconverged()
         return self
-
-    def fit_transform(self, X: ViewData, y: ArrayLike | None = None) -> np.ndarray:
-        """Fit the model and return the codes of the fit, which depend on the graphs; those of `transform` do not.
-
-        Parameters
-        ----------
-        X : list or dict of {array-like, sparse matrix} of shape (n_samples, n_features_v), or one such array
-            The views, in any form `fit` takes.
-        y : Ignored
-            Not used, present for API consistency.
-
-        Returns
-        -------
-        H : ndarray of shape (n_samples, k)
-            ``layers_[-1].representation``.
-        """
-        return self.fit(X, y).layers_[-1].representation
 
     # ---- parameters ----------------------------------------------------------------------------------------------
 
@@ -374,87 +353,43 @@ class MultiViewDeepNMF(SharedCoder):
             raise ValueError(f"alpha={self.alpha} has no effect without a graph: use graph='knn', or alpha=None.")
         if not self._follows_residuals and self.gamma is not None:
             raise ValueError(f'gamma={self.gamma} is the exponent of weights="auto": leave it at None.')
-        self._check_gamma()
-
-    def _check_gamma(self) -> None:
-        gamma = self._resolved("gamma")
-        if gamma == 1:
-            raise ValueError("gamma=1 puts all the weight on one view: use a gamma above 1, or other weights.")
-        if gamma < 1 and self.rule == "fast":
-            raise ValueError(
-                f"the weights minimise the objective, for which gamma must be above 1; got {gamma}. rule=\"published\" "
-                "takes any gamma."
-            )
-        if gamma < 1:
-            warnings.warn(
-                f"gamma={gamma} is below 1, as in the paper: eq. 15 is then a maximiser, views that are fitted worse "
-                "count more, and the objective may increase. gamma=2 is a minimiser.",
-                UserWarning,
-                stacklevel=5,
-            )
         if self.consensus == "printed":
             warnings.warn(
                 'consensus="printed" is eq. 7 view after view, without the weights: the objective may increase.',
                 UserWarning,
-                stacklevel=5,
+                stacklevel=4,
             )
-
-    def _sizes(self, views: Stacked) -> tuple[int, ...]:
-        """The sizes of the layers, from the input up."""
-        if self.layers is None:
-            first = max(1, min(100, views.shape[0], int(np.diff(views.edges).max())))
-            return first, min(first, max(1, min(50, first // 2), self.n_clusters or 1))
-        sizes = np.atleast_1d(self.layers)
-        if sizes.ndim != 1 or not len(sizes) or sizes.dtype.kind not in "iu" or sizes.min() < 1:
-            raise ValueError(f"layers must be one or more whole numbers above 0, as (100, 50); got {self.layers!r}.")
-        if sizes.min() < sizes[-1]:
-            raise ValueError(f"no layer may be smaller than the last, which all views share; got {self.layers!r}.")
-        return tuple(int(k) for k in sizes)
+        check_gamma(self._resolved("gamma"), self.rule)
 
     def _graphs(self, shared: SharedCodes, views: Views) -> list[GraphOperator] | None:
         """Return the graph of every view; None where there is no penalty."""
         specs = graphs_of_views(self.graph, views.names, self.n_neighbors, shared.views.shape[0])
         if specs is None or self._resolved("alpha") == 0:
             return None
-        triples = zip(shared.views.parts, views.arrays, specs, strict=True)
-        return [view_graph(isometric(part), array, graph) for part, array, graph in triples]
+        triples = zip(shared.compact.parts, views.arrays, specs, strict=True)
+        return [view_graph(*triple) for triple in triples]
 
     # ---- fitting -------------------------------------------------------------------------------------------------
 
-    def _fine_tune(self, whole: SharedCodes, sizes, graphs, rng, monitor: Monitor):
-        """Pre-train the hidden layers of every view, then fit the shared codes and all components."""
-        parts = whole.views.parts
-        small = [isometric(part) for part in parts]
-        sweeps = self._resolved("pretraining_max_iter")
-        hidden = [Hidden.pretrained(*pair, sizes[:-1], rng, sweeps) for pair in zip(parts, small, strict=True)]
-        equal = np.full(len(parts), 1 / len(parts))
-        tops = Stacked([of_view.top(part) for of_view, part in zip(hidden, small, strict=True)], equal)
-        H = SharedCodes(tops, whole.observed, NonNegative()).start(equal, sizes[-1], rng)["H"]
-
-        def tuning(views: Stacked) -> FineTuning:
-            shared = SharedCodes(views, whole.observed, NonNegative())
-            if graphs is None:
-                return FineTuning(shared)
-            invariant = self._resolved("scale") == "invariant"
-            return FineTuning(shared, ViewGraphs(graphs, views.slices, self._resolved("alpha"), invariant))
-
-        weights, fit = given_weights(self.weights, len(parts)), tuning(Stacked(small, equal))
-        if weights is None:
-            solution = fit.found(H, self._resolved("gamma"), monitor)
-        else:
-            solution = fit.fixed(H, weights, monitor)
-        powers = solution.factors["powers"]
-        solution = all_views(tuning(whole.views).penalised(powers), solution)
-        H, Z = solution.factors["H"], solution.factors["Z"]
-        pairs = zip(hidden, whole.views.slices, strict=True)
-        layers = [of_view.under(H, np.ascontiguousarray(Z[s].T)) for of_view, s in pairs]
-        return solution, layers, [of_view.histories for of_view in hidden]
-
-    def _publish(self, whole: SharedCodes, sizes, graphs, rng, monitor: Monitor):
-        return published.run(
-            whole.views,
+    def _fine_tune(self, shared: SharedCodes, sizes, graphs, rng, monitor: Monitor) -> Fitted:
+        return fine_tuning.run(
+            shared,
             sizes,
-            graphs or [None] * len(whole.views.parts),
+            graphs,
+            rng,
+            alpha=self._resolved("alpha"),
+            invariant=self._resolved("scale") == "invariant",
+            weights=given_weights(self.weights, len(shared.views.parts)),
+            gamma=self._resolved("gamma"),
+            pretraining_max_iter=self._resolved("pretraining_max_iter"),
+            monitor=monitor,
+        )
+
+    def _publish(self, shared: SharedCodes, sizes, graphs, rng, monitor: Monitor) -> Fitted:
+        return published.run(
+            shared.views,
+            sizes,
+            graphs or [None] * len(shared.views.parts),
             rng,
             gamma=self._resolved("gamma"),
             alpha=self._resolved("alpha"),
@@ -462,81 +397,3 @@ class MultiViewDeepNMF(SharedCoder):
             pretraining_max_iter=self._resolved("pretraining_max_iter"),
             monitor=monitor,
         )
-
-    def _warn_one_view(self) -> None:
-        largest = int(self.weights_.argmax())
-        if len(self.weights_) > 1 and self._follows_residuals and self.weights_[largest] > 0.9:
-            warnings.warn(
-                f"view {self.view_names_[largest]!r} has {self.weights_[largest]:.3f} of the weight: a larger gamma "
-                "gives weights that differ less, MultiViewSemiNMF weights views by their agreement.",
-                UserWarning,
-                stacklevel=4,
-            )
-
-    # ---- codes on every layer ------------------------------------------------------------------------------------
-
-    def transform(  # type: ignore[override]  # layers of views
-        self,
-        X: ViewData,
-        *,
-        layer: int = -1,
-        view: object = None,
-        observed: ArrayLike | None = None,
-        readout: str = "raw",
-    ) -> np.ndarray:
-        """Compute the codes of samples for the fitted components.
-
-        The shared codes of a sample minimise ``sum_v w_v ||x_v - h Psi_v||^2`` over h >= 0 and the views it has; those
-        of layer i of one view ``||x_v - h Z_i ... Z_1||^2``. Neither has the penalty, which is of the samples of the
-        fit.
-
-        Parameters
-        ----------
-        X : list or dict of {array-like, sparse matrix}, or one array
-            Views in any form `fit` takes. New samples may lack views: a view may be absent from a dict, or be None in a
-            list.
-        layer : int, default=-1
-            Position of the layer; the last is the one that all views share. Others require ``view``.
-        view : name or position of a view, or None, default=None
-            View, as in ``view_names_``, whose layer and samples are used alone; None means the shared codes of all.
-        observed : array-like of bool of shape (n_samples, n_views), default=None
-            Which sample has which view, in addition to None and NaN.
-        readout : {"raw", "whitened", "isometric"}, default="raw"
-            Form of the codes: H itself; whitened, with rows of unit norm, which does not depend on the basis of the
-            codes; or times the square root of the Gram matrix of the components, so that distances are those of the
-            reconstructions, for classifiers.
-
-        Returns
-        -------
-        H : ndarray of shape (n_samples, n_codes)
-            Codes.
-        """
-        return nameable(self, self._transform(X, observed, readout, layer=layer, view=view))
-
-    def _transform(self, X, observed=None, readout="raw", *, layer=-1, view=None) -> np.ndarray:  # type: ignore[override]
-        if view is None:
-            if layer not in (-1, len(next(iter(self.views_.values())).layers) - 1):
-                raise ValueError(f"layer={layer!r} belongs to one view: give view=, one of {list(self.view_names_)}.")
-            return super()._transform(X, observed, readout)
-        found = self._view_layer(layer, view)
-        check_choice("readout", readout, ("raw", "whitened", "isometric"))
-        views, v = self._read_new(X, observed), self.view_names_.index(view)
-        lacking = int((~views.observed[:, v]).sum())
-        if lacking:
-            raise ValueError(f"{lacking} samples lack view {view!r}, whose layers are read: leave them out.")
-        with threads.own_threads():
-            part = self._part(views.arrays[v], views.observed[:, v], self.views_[view])
-            Z = np.ascontiguousarray(found.components.T, dtype=part.dtype)
-            return reader(readout, found)(in_units_of(part, best_codes(part, Z, NonNegative())))
-
-    def _view_layer(self, layer: int, view: object) -> Layer:
-        """Return one layer of one view."""
-        if view not in self.view_names_:
-            raise ValueError(f"view={view!r} was not there in fit, which had {list(self.view_names_)}.")
-        layers = self.views_[view].layers
-        n = len(layers)
-        if not isinstance(layer, Integral) or not -n <= layer < n:
-            raise ValueError(
-                f"layer={layer!r} is out of range: a view has {n} layers, give a whole number from {-n} to {n - 1}."
-            )
-        return layers[layer]

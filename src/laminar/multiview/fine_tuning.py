@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .._base.coding import Layer
+from .._engine.data.derived import Stacked
 from .._engine.linalg.small import safe_divide
 from .._engine.monitor import Callback, Monitor, Solution
-from .consensus import SharedCodes, consensus
+from ..graphs import GraphOperator
+from .consensus import SharedCodes, all_views, consensus
+from .layers import Hidden
 from .smoothness import ViewGraphs
 from .weights import residual_weights
+
 
 @dataclass(frozen=True)
 class FineTuning:
@@ -80,10 +86,52 @@ class FineTuning:
     def _energies(self) -> np.ndarray:
         """Return the squared norm of every view."""
         views = self.shared.views
-        return np.array([float(root) ** 2 * part.sqnorm for root, part in zip(views.roots, views.parts, strict=True)])
+        return np.array([part.sqnorm * (part.scale / views.scale) ** 2 for part in views.parts])
 
 
 def _after(monitor: Monitor, constant: float) -> Callback | None:
     """Return the callback of an inner loop, which continues the count of the outer one and adds a constant."""
     done, callback = monitor.n_iter, monitor.callback
     return None if callback is None else lambda i, value, seconds: callback(done + i, value + constant, seconds)
+
+
+def run(
+    whole: SharedCodes,
+    sizes: Sequence[int],
+    graphs: Sequence[GraphOperator] | None,
+    rng: np.random.RandomState,
+    *,
+    alpha: float,
+    invariant: bool,
+    weights: np.ndarray | None,
+    gamma: float,
+    pretraining_max_iter: int,
+    monitor: Monitor,
+) -> tuple[Solution, list[list[Layer]], list[list[np.ndarray]]]:
+    """Pre-train the hidden layers of every view, then fit the shared codes and all components, with these weights.
+
+    Returns
+    -------
+    solution : Solution
+        Codes in the units of the views, components, and ``weights`` and ``powers`` of the views.
+    layers, histories : lists
+        The layers of each view, and the histories of their pre-training.
+    """
+    views, small = whole.views, whole.compact
+    pairs = list(zip(views.parts, small.parts, strict=True))
+    hidden = [Hidden.pretrained(part, few, sizes[:-1], rng, pretraining_max_iter) for part, few in pairs]
+    equal = np.full(len(pairs), 1 / len(pairs))
+    tops = Stacked([of_view.top(few) for of_view, few in zip(hidden, small.parts, strict=True)], equal)
+    H = replace(whole, views=tops).start(equal, sizes[-1], rng)["H"]
+
+    def tuning(views: Stacked) -> FineTuning:
+        smooth = None if graphs is None else ViewGraphs(graphs, views.slices, alpha, invariant)
+        return FineTuning(replace(whole, views=views), smooth)
+
+    fit = tuning(small)
+    solution = fit.found(H, gamma, monitor) if weights is None else fit.fixed(H, weights, monitor)
+    solution = all_views(tuning(views).penalised(solution.factors["powers"]), solution)
+    H, Z = solution.factors["H"], solution.factors["Z"]
+    bases = [np.ascontiguousarray(Z[s].T) for s in views.slices]
+    layers = [of_view.under(H, basis) for of_view, basis in zip(hidden, bases, strict=True)]
+    return solution, layers, [of_view.histories for of_view in hidden]

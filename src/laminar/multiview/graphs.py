@@ -45,7 +45,7 @@ def graphs_of_views(graph, names: Sequence[Hashable], n_neighbors: int, n_sample
         if set(graph) != set(names):
             raise ValueError(f"graph has the keys {list(graph)}, but the views are {list(names)}: give one a view.")
         graph = [graph[name] for name in names]
-    if not isinstance(graph, list | tuple):
+    if not isinstance(graph, list):
         graph = [graph] * len(names)
     if len(graph) != len(names):
         raise ValueError(f"graph must be one for all views or a list of {len(names)}, one a view; got {len(graph)}.")

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._base.coding import Layer
 from .._engine.constraints import NonNegative
+from .._engine.data.derived import Stacked
 from .._engine.data.matrix import Matrix
 from .._engine.data.wrap import wrap
 from .._engine.linalg.small import isometry
@@ -92,6 +93,26 @@ class Hidden:
         bases = compose(weights)
         codes = [best_codes(self.view, np.ascontiguousarray(B.T), NonNegative()) * scale for B in bases[:-1]]
         return [Layer(*layer) for layer in zip(weights, bases, [*codes, H], strict=True)]
+
+
+def layer_sizes(layers, views: Stacked, n_clusters: int | None) -> tuple[int, ...]:
+    """Return the sizes of the layers, from the input up; None means (100, 50), or as many as the views allow.
+
+    Examples
+    --------
+    >>> views = Stacked([wrap(np.ones((60, 30))), wrap(np.ones((60, 12)))], [1.0, 1.0])
+    >>> layer_sizes(None, views, 4), layer_sizes(5, views, None)
+    ((30, 15), (5,))
+    """
+    if layers is None:
+        first = max(1, min(100, views.shape[0], int(np.diff(views.edges).max())))
+        return first, min(first, max(1, min(50, first // 2), n_clusters or 1))
+    sizes = np.atleast_1d(layers)
+    if sizes.ndim != 1 or not len(sizes) or sizes.dtype.kind not in "iu" or sizes.min() < 1:
+        raise ValueError(f"layers must be one or more whole numbers above 0, as (100, 50); got {layers!r}.")
+    if sizes.min() < sizes[-1]:
+        raise ValueError(f"no layer may be smaller than the last, which all views share; got {layers!r}.")
+    return tuple(int(k) for k in sizes)
 
 
 def in_units(layers: Sequence[Layer], size: float) -> list[Layer]:

@@ -87,7 +87,7 @@ def run(
     pretraining_max_iter: int,
     monitor: Monitor,
 ) -> tuple[Solution, list[list[Layer]], list[list[np.ndarray]]]:
-    """Pre-train and run Algorithm 1; returns the consensus, the layers of each view and the histories of pre-training."""
+    """Pre-train and run Algorithm 1; returns consensus, layers of each view, and histories of their pre-training."""
     arrays = np.split(views.rows(slice(0, views.shape[0])).astype(np.float64), views.edges[1:-1], axis=1)
     stacks = [Stack.pretrained(X, sizes, rng, pretraining_max_iter) for X in arrays]
     H, weights = algorithm(stacks, best_start(stacks), graphs, monitor, gamma=gamma, alpha=alpha, printed=printed)
@@ -145,7 +145,9 @@ def algorithm(
     return H, a
 
 
-def _summed_step(stacks: Sequence[Stack], graphs: Graphs, powers: np.ndarray, alpha: float, H: np.ndarray) -> np.ndarray:
+def _summed_step(
+    stacks: Sequence[Stack], graphs: Graphs, powers: np.ndarray, alpha: float, H: np.ndarray
+) -> np.ndarray:
     """Update the consensus by the numerators and denominators of all views with their weights."""
     minus, plus = np.zeros_like(H), np.zeros_like(H)
     for stack, graph, power in zip(stacks, graphs, powers, strict=True):

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._base.coding import Layer
-from .._engine.data.derived import Stacked, isometric
+from .._engine.data.derived import Stacked
 from .._engine.monitor import Monitor, Solution
 from .._engine.problem import smooth_codes
 from .._utils import threads
@@ -235,10 +235,11 @@ class MultiViewSemiNMF(SharedCoder):
         with threads.own_threads(), hooks(self, self.max_iter, X, y) as hook:
             shared = self._shared_codes(views)
             self._warn_constant_views(shared, views)
-            solution = self._solve(shared, views, y, self._monitor(shared, hook))
+            solution = self._solve(shared, views, y, self._monitor(shared.compact, hook))
             H, Z = solution.factors["H"], solution.factors["Z"]
             bases = [np.ascontiguousarray(Z[s].T) for s in shared.views.slices]
-            self._keep(shared, solution, [[Layer(basis, basis, H)] for basis in bases])
+            layers = [[Layer(basis, basis, H)] for basis in bases]
+            self._keep(shared, solution, layers, shared.compact.scale**2)
         self._warn_unconverged()
         return self
 
@@ -268,13 +269,12 @@ class MultiViewSemiNMF(SharedCoder):
 
     def _solve(self, whole: SharedCodes, views: Views, y, monitor: Monitor) -> Solution:
         rng, k = check_random_state(self.random_state), self._width(whole.views)
-        small = Stacked([isometric(part) for part in whole.views.parts], np.ones(len(views.names)))
         weights = given_weights(self.weights, len(views.names))
         if weights is None:
             graph = named_graph(self.graph, self.n_clusters, views.observed)
-            weights = agreement_weights(small.parts, views.observed, graph, rng)
+            weights = agreement_weights(whole.compact.parts, views.observed, graph, rng)
         operator = classes_graph(y, self.alpha, len(views.observed))
         penalties = [] if operator is None else [smooth_codes(operator, 1.0)]
-        shared = replace(whole, views=small, penalties=penalties)
+        shared = replace(whole, views=whole.compact, penalties=penalties)
         solution = consensus(shared, weights, shared.start(weights, k, rng), monitor)
         return all_views(replace(whole, penalties=penalties), solution)

@@ -1,6 +1,6 @@
 """Shared codes that are smooth over a graph of every view, in the scale of the components of that view.
 
-    1/2 sum_v w_v alpha sum_a s_va h_a^T L_v h_a,   s_va = ||psi_va||^2, or 1                        (docs/methods.md 8.1)
+1/2 sum_v w_v alpha sum_a s_va h_a^T L_v h_a,   s_va = ||psi_va||^2, or 1                        (docs/methods.md 8.1)
 """
 
 from __future__ import annotations
@@ -90,9 +90,7 @@ class SmoothOverViews:
 
     def split_gradient(self, F: np.ndarray) -> SplitRows:
         """Return ``sum_v c_v * D_v F`` and ``sum_v c_v * W_v F``."""
-        parts = [
-            (operator.rows(F), c.astype(F.dtype)) for operator, c in zip(self.operators, self.scales, strict=True)
-        ]
+        parts = [(operator.rows(F), c.astype(F.dtype)) for operator, c in zip(self.operators, self.scales, strict=True)]
         return lambda b: (sum(rows.plus(b) * c for rows, c in parts), sum(rows.minus(b) * c for rows, c in parts))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import scipy.sparse as sp
@@ -141,3 +142,33 @@ def residual_weights(residuals: np.ndarray, gamma: float) -> np.ndarray:
         logs = np.log(R) / (1 - gamma)  # in logarithms: near 1 the exponent is large
     weights = np.exp(logs - logs.max())
     return weights / weights.sum()
+
+
+def check_gamma(gamma: float, rule: str) -> None:
+    """Raise an error for an exponent with which eq. 15 is no minimiser; for the published rule it is a warning."""
+    if gamma == 1:
+        raise ValueError("gamma=1 puts all the weight on one view: use a gamma above 1, or other weights.")
+    if gamma < 1 and rule == "fast":
+        raise ValueError(
+            f"the weights minimise the objective, for which gamma must be above 1; got {gamma}. "
+            'rule="published" takes any gamma.'
+        )
+    if gamma < 1:
+        warnings.warn(
+            f"gamma={gamma} is below 1, as in the paper: eq. 15 is then a maximiser, views that are fitted worse count "
+            "more, and the objective may increase. gamma=2 is a minimiser.",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
+def warn_one_view(weights: np.ndarray, names: Sequence[Hashable]) -> None:
+    """Warn where one of several views has more than 0.9 of the weight."""
+    largest = int(weights.argmax())
+    if len(weights) > 1 and weights[largest] > 0.9:
+        warnings.warn(
+            f"view {names[largest]!r} has {weights[largest]:.3f} of the weight: a larger gamma gives weights that "
+            "differ less, MultiViewSemiNMF weights views by their agreement.",
+            UserWarning,
+            stacklevel=5,
+        )
