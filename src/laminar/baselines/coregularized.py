@@ -14,7 +14,7 @@ from .base import AffinityClusterer
 
 
 class CoRegularizedSpectral(AffinityClusterer):
-    """Co-regularised multi-view spectral clustering (Kumar, Rai and Daume).
+    """Co-Reg: co-regularised multi-view spectral clustering (Kumar, Rai and Daume).
 
     With ``N_v`` the normalised affinity of view v, maximises over orthonormal ``U_v``
 

@@ -41,7 +41,7 @@ class SelfExpression(NamedTuple):
 
 
 class SmoothRepresentation(ViewClusterer):
-    """Smooth representation clustering (Hu et al.) of one view, and of several (NaMSC).
+    """Smooth representation clustering (Hu et al.) of one view; NaMSC: of several, one by one.
 
     Each view, its rows scaled to unit length, is represented by itself,
 
@@ -133,7 +133,7 @@ class SmoothRepresentation(ViewClusterer):
 
 
 class DiMSC(SmoothRepresentation):
-    """Diversity-induced multi-view subspace clustering (Cao et al.).
+    """DiMSC: diversity-induced multi-view subspace clustering (Cao et al.).
 
     `SmoothRepresentation` with the Hilbert-Schmidt independence criterion between views as a penalty,
     ``alpha_diversity sum_{v<w} Tr(K_v J K_w J)`` with ``K_v = C_v^T C_v`` and J the centring matrix. One view after the
