@@ -17,6 +17,7 @@ from laminar.multiview.weights import residual_weights
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
     pytest.mark.filterwarnings("ignore:(gamma|consensus)=.*:UserWarning"),
+    pytest.mark.filterwarnings("ignore:view . has .* of the weight:UserWarning"),
 ]
 VIEWS = make_views(40, n_classes=3, n_features=(10, 8), noise=0.5, random_state=0).views
 K1, K2 = 6, 4
@@ -39,10 +40,10 @@ def semi_nmf(X, H, n_iter):
     return H, np.linalg.pinv(H) @ X
 
 
-def zhao(views, *, gamma, beta, n_pretraining, n_iter, printed):
+def zhao(views, *, gamma, beta, n_pretraining, n_iter, printed=False, normalize=True):
     """Algorithm 1 with two layers, from random codes, all matrices dense; samples are rows."""
     rng, V = np.random.RandomState(0), len(views)
-    X = [view / np.linalg.norm(view, axis=1, keepdims=True) for view in views]
+    X = [view / np.linalg.norm(view, axis=1, keepdims=True) if normalize else view for view in views]
     A = [KNN(5).build(x).tocsr().toarray() for x in X]
     D = [np.diag(a.sum(axis=1)) for a in A]
     H1, Z1, Z2, tops = [], [], [], []
@@ -80,8 +81,8 @@ def zhao(views, *, gamma, beta, n_pretraining, n_iter, printed):
     return H, a, history
 
 
-def fit(**parameters):
-    return MultiViewDeepNMF((K1, K2), rule="published", random_state=0, n_clusters=3, tol=0, **parameters).fit(VIEWS)
+def fit(views=VIEWS, **parameters):
+    return MultiViewDeepNMF((K1, K2), rule="published", random_state=0, n_clusters=3, tol=0, **parameters).fit(views)
 
 
 @pytest.mark.parametrize("consensus", ["summed", "printed"])
@@ -93,6 +94,23 @@ def test_iterates_are_those_of_the_paper(consensus, parameters):
     assert_allclose(model.objective_history_, history, rtol=1e-6)
     assert_allclose(model.weights_, a, rtol=1e-6)
     assert_allclose(model.layers_[-1].representation, H, rtol=1e-4, atol=1e-8)
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+def test_views_with_more_features_than_samples(normalize):
+    """They are replaced by coordinates with their inner products; the penalty is that of the codes in X ~ H Z."""
+    wide = make_views(15, n_classes=3, n_features=(40, 8), noise=0.5, random_state=0).views
+    model = fit(wide, max_iter=4, pretraining_max_iter=3, alpha=0.5, normalize=normalize)
+    H, _, history = zhao(wide, gamma=0.5, beta=0.5, n_pretraining=3, n_iter=4, normalize=normalize)
+    assert_allclose(model.objective_history_, history, rtol=1e-6)
+    assert_allclose(model.layers_[-1].representation, H, rtol=1e-4, atol=1e-8)
+    for view, X in zip(model.views_.values(), wide, strict=True):
+        unit = X / np.linalg.norm(X, axis=1, keepdims=True) if normalize else X
+        assert view.layers[0].components.shape == (K1, X.shape[1])
+        # The weights are those of the last sweep, the best ones for the codes before it.
+        assert np.linalg.norm(unit - H @ view.layers[-1].components) < 1.1 * np.linalg.norm(
+            unit - H @ np.linalg.pinv(H) @ unit
+        )
 
 
 def test_defaults_are_the_settings_of_the_paper():

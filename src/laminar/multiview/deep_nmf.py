@@ -311,11 +311,10 @@ class MultiViewDeepNMF(LayeredViews):
             rng, shared = check_random_state(self.random_state), self._shared_codes(views)
             self._warn_constant_views(shared, views)
             sizes, graphs = layer_sizes(self.layers, shared.views, self.n_clusters), self._graphs(shared, views)
-            solved = shared.views if self.rule == "published" else shared.compact
             fit = self._publish if self.rule == "published" else self._fine_tune
-            solution, layers, histories = fit(shared, sizes, graphs, rng, self._monitor(solved, hook))
+            solution, layers, histories = fit(shared, sizes, graphs, rng, self._monitor(shared.compact, hook))
             self.pretraining_histories_ = dict(zip(self.view_names_, histories, strict=True))
-            self._keep(shared, solution, layers, solved.scale**2)
+            self._keep(shared, solution, layers, shared.compact.scale**2)
         if self._follows_residuals:
             warn_one_view(self.weights_, self.view_names_)
         self._warn_unconverged()
@@ -387,7 +386,7 @@ class MultiViewDeepNMF(LayeredViews):
 
     def _publish(self, shared: SharedCodes, sizes, graphs, rng, monitor: Monitor) -> Fitted:
         return published.run(
-            shared.views,
+            shared,
             sizes,
             graphs or [None] * len(shared.views.parts),
             rng,

@@ -52,8 +52,13 @@ class FineTuning:
         return Z, residuals
 
     def _start(self, H: np.ndarray, weights: np.ndarray) -> dict[str, np.ndarray]:
+        """Return codes and components of unit length: a penalty that is not invariant depends on their scale."""
         Z, _ = self.residuals(H)
-        return {"H": H, "Z": Z * self.shared.roots(weights, Z.dtype)}
+        Z = Z * self.shared.roots(weights, Z.dtype)
+        if self.graphs is None or self.graphs.invariant:
+            return {"H": H, "Z": Z}
+        norms = np.linalg.norm(Z.astype(np.float64), axis=0).astype(Z.dtype)
+        return {"H": H * norms, "Z": safe_divide(Z, norms)}
 
     def fixed(self, H: np.ndarray, weights: np.ndarray, monitor: Monitor) -> Solution:
         """Minimise over codes and components for given weights w_v."""

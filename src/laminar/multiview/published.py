@@ -13,11 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._base.coding import Layer
-from .._engine.data.derived import Stacked
+from .._base.penalized import weight_in_unit_scale
+from .._engine.data.matrix import Matrix
+from .._engine.linalg.small import safe_divide
 from .._engine.monitor import Monitor, Solution
 from ..deep import published
 from ..deep.composition import compose
 from ..graphs import GraphOperator
+from .consensus import SharedCodes
 from .weights import residual_weights
 
 Graphs = Sequence[GraphOperator | None]
@@ -76,7 +79,7 @@ class Stack:
 
 
 def run(
-    views: Stacked,
+    shared: SharedCodes,
     sizes: Sequence[int],
     graphs: Graphs,
     rng: np.random.RandomState,
@@ -87,18 +90,36 @@ def run(
     pretraining_max_iter: int,
     monitor: Monitor,
 ) -> tuple[Solution, list[list[Layer]], list[list[np.ndarray]]]:
-    """Pre-train and run Algorithm 1; returns consensus, layers of each view, and histories of their pre-training."""
+    """Pre-train and run Algorithm 1; returns consensus, layers of each view, and histories of their pre-training.
+
+    Codes depend on the inner products of the samples alone: views with more features than samples are replaced by
+    their coordinates, and the weights of the first layer are brought back to the features in the end. They have the
+    units of the views too: random codes have none.
+    """
+    views = shared.compact
+    alpha = weight_in_unit_scale(alpha, views, 2, np.float64) if alpha else alpha
     arrays = np.split(views.rows(slice(0, views.shape[0])).astype(np.float64), views.edges[1:-1], axis=1)
     stacks = [Stack.pretrained(X, sizes, rng, pretraining_max_iter) for X in arrays]
     H, weights = algorithm(stacks, best_start(stacks), graphs, monitor, gamma=gamma, alpha=alpha, printed=printed)
-    H, layers = (H * views.scale).astype(views.dtype), []
-    for stack in stacks:
-        codes = [*((h * views.scale).astype(views.dtype) for h in stack.codes[:-1]), H]
-        own = [Z.astype(views.dtype) for Z in stack.weights]
+    H, layers = H.astype(views.dtype), []
+    for stack, view, small in zip(stacks, shared.views.parts, views.parts, strict=True):
+        first, *rest = stack.weights
+        first = views.scale * (first if small is view else first @ _axes(view, small))
+        own = [Z.astype(views.dtype) for Z in (first, *rest)]
+        codes = [*(h.astype(views.dtype) for h in stack.codes[:-1]), H]
         layers.append([Layer(*parts) for parts in zip(own, compose(own), codes, strict=True)])
     components = np.vstack([of_view[-1].components.T for of_view in layers])
     factors = {"H": H, "Z": components, "weights": weights, "powers": weights**gamma}
-    return Solution.reached(factors, monitor), layers, [stack.histories for stack in stacks]
+    unit = views.scale**2
+    histories = [[history * unit if not i else history for i, history in enumerate(s.histories)] for s in stacks]
+    return Solution.reached(factors, monitor), layers, histories
+
+
+def _axes(view: Matrix, small: Matrix) -> np.ndarray:
+    """Return the orthonormal Q with ``view = small Q``; the columns of ``small`` are orthogonal."""
+    C = small.rows(slice(0, small.shape[0])).astype(np.float64) * small.scale
+    product = view.T.product(C.astype(view.dtype)).astype(np.float64) * view.scale
+    return safe_divide(product, (C**2).sum(axis=0)).T
 
 
 def best_start(stacks: Sequence[Stack]) -> np.ndarray:
