@@ -56,11 +56,11 @@ def multi_nmf(views, n_clusters, seed):
         return MultiNMF(n_clusters=n_clusters, random_state=seed).fit_predict(nonnegative(views))
 
 
-def deep(rule):
+def deep(**parameters):
     def method(views, n_clusters, seed):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # 150 iterations and gamma = 0.5 are the published settings
-            return MultiViewDeepNMF(n_clusters=n_clusters, rule=rule, random_state=seed).fit_predict(views)
+            return MultiViewDeepNMF(n_clusters=n_clusters, random_state=seed, **parameters).fit_predict(views)
 
     return method
 
@@ -99,9 +99,13 @@ METHODS: list[tuple[str, Callable]] = [
     ("NaMSC", Embedded(lambda c: SmoothRepresentation(c, random_state=0))),
     ("DiMSC", Embedded(lambda c: DiMSC(c, random_state=0))),
     ("MultiNMF", multi_nmf),
-    ("MultiViewDeepNMF", deep("fast")),
-    ("MultiViewDeepNMF, published", deep("published")),
+    ("MultiViewDeepNMF", deep()),
+    ("MultiViewDeepNMF, published", deep(rule="published")),
     ("MultiViewSemiNMF", lambda views, c, seed: MultiViewSemiNMF(n_clusters=c, random_state=seed).fit_predict(views)),
+]
+# Other settings, for those who name them: ``--methods "alpha 0"``.
+VARIANTS: list[tuple[str, Callable]] = [
+    (f"MultiViewDeepNMF, alpha {alpha:g}", deep(alpha=alpha)) for alpha in (0.0, 0.001, 0.01, 0.1, 1.0)
 ]
 # These see one view at a time, and the view with the best NMI counts: they look at the classes to choose it.
 ORACLES: list[tuple[str, Callable]] = [
@@ -127,7 +131,7 @@ def rows(names: list[str], wanted: Callable[[str], bool], seeds: int):
     for name in names:
         data = load(name, dtype=np.float64)
         y = data[data.attributes[0]]
-        for judge, methods in ((best_view, ORACLES), (scores, METHODS)):
+        for judge, methods in ((best_view, ORACLES), (scores, METHODS), (scores, VARIANTS)):
             for method, work in methods:
                 if wanted(method):
                     began = time.perf_counter()
@@ -138,6 +142,12 @@ def rows(names: list[str], wanted: Callable[[str], bool], seeds: int):
                         f"{name} | {method} | {nmi:.3f} / {accuracy:.3f} | {spent:.1f} s", file=sys.stderr, flush=True
                     )
                     yield method, name, result
+
+
+def is_wanted(method: str, parts: list[str]) -> bool:
+    """Whether one of the parts is in its name; all methods have the empty one, variants must be named."""
+    variant = "alpha" in method
+    return any(part.lower() in method.lower() and (not variant or "alpha" in part) for part in parts)
 
 
 def cell(result: np.ndarray, scores: list[str]) -> str:
@@ -186,8 +196,7 @@ def main() -> None:
     for name in sorted(set(given.sets) - set(names)):
         print(f"{name} is left out: the folder LAMINAR_DATA names does not hold it", file=sys.stderr)
     found: dict[str, dict[str, np.ndarray]] = {}
-    wanted = [part.lower() for part in given.methods]
-    for method, name, result in rows(names, lambda m: any(part in m.lower() for part in wanted), given.seeds):
+    for method, name, result in rows(names, lambda method: is_wanted(method, given.methods), given.seeds):
         found.setdefault(method, {})[name] = result
     show(found, names)
     if given.csv:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,13 +28,18 @@ from .layers import View, in_units
 class SharedCoder(CallbackSupportMixin, ViewCoder):
     """Base of the models ``X_v ~ H Z_v`` with one H >= 0 for all views, weighted.
 
-    A model has the parameters ``normalize``, ``n_clusters``, ``clustering`` and ``random_state``, and whether its views
-    are centred, the form of the codes that is clustered and the graph of its clusters as the three attributes below.
+    A model has the parameters ``normalize``, ``n_clusters``, ``clustering``, ``readout`` and ``random_state``.
     """
 
-    _centred: bool
-    _clustered_form: str
-    _cluster_graph: str | Graph
+    @property
+    @abstractmethod
+    def _centred(self) -> bool:
+        """Whether samples of unit norm are centred."""
+
+    @property
+    @abstractmethod
+    def _cluster_graph(self) -> str | Graph:
+        """The graph of codes that spectral clusters are of."""
 
     # ---- views ---------------------------------------------------------------------------------------------------
 
@@ -45,7 +51,7 @@ class SharedCoder(CallbackSupportMixin, ViewCoder):
     def _shared_codes(self, views: Views, fitted: dict[object, View] | None = None) -> SharedCodes:
         """Return the views normalised as in this fit, or as when the model was fitted."""
         triples = zip(views.names, views.arrays, views.observed.T, strict=True)
-        parts = [self._part(array, has, fitted and fitted[name]) for name, array, has in triples]
+        parts = [self._part(array, has, fitted[name] if fitted else None) for name, array, has in triples]
         stacked = Stacked(parts, np.ones(len(parts)))
         # Squares are double, codes have the type of X and are larger than it, though hardly a thousand times.
         if stacked.scale > min(1e150, 1e-3 * float(np.finfo(stacked.dtype).max)):
@@ -103,7 +109,7 @@ class SharedCoder(CallbackSupportMixin, ViewCoder):
             self.random_state,
             self._basis,
             clustering=self.clustering,
-            readout=self._clustered_form,
+            readout=self.readout,
             graph=self._cluster_graph,
         )
 

@@ -328,10 +328,6 @@ class MultiViewDeepNMF(LayeredViews):
         return DEFAULTS[self.rule][name] if value is None or value == "auto" else value
 
     @property
-    def _clustered_form(self) -> str:
-        return self.readout
-
-    @property
     def _cluster_graph(self) -> Graph:
         return KNN(max(1, min(self.n_neighbors, len(self.layers_[-1].representation) - 1)))
 

@@ -72,7 +72,7 @@ class FineTuning:
         energies = self._energies()
         level = float(energies.mean())
         units = safe_divide(np.full_like(energies, level), energies)
-        weights = (energies > 0) / max(1, np.count_nonzero(energies))
+        weights = (energies > 0) / max(1, int(np.count_nonzero(energies)))
         factors = self._start(H, weights**gamma * units)
         while monitor.running:
             powers = weights**gamma * units

@@ -124,7 +124,7 @@ def _axes(view: Matrix, small: Matrix) -> np.ndarray:
 
 def best_start(stacks: Sequence[Stack]) -> np.ndarray:
     """Return the top codes of the view with the smallest relative residual."""
-    left = [stack.residual(stack.codes[-1]) / (np.linalg.norm(stack.X) or 1.0) ** 2 for stack in stacks]
+    left = [stack.residual(stack.codes[-1]) / (float((stack.X**2).sum()) or 1.0) for stack in stacks]
     return stacks[int(np.argmin(left))].codes[-1]
 
 

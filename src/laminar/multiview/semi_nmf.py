@@ -248,10 +248,6 @@ class MultiViewSemiNMF(SharedCoder):
         return self.normalize
 
     @property
-    def _clustered_form(self) -> str:
-        return self.readout
-
-    @property
     def _cluster_graph(self) -> str | Graph:
         return self.graph
 

@@ -21,7 +21,9 @@ from .base import SharedCoder
 class LayeredViews(SharedCoder):
     """Base of the models with hidden layers of every view below the shared codes; views are not centred."""
 
-    _centred = False
+    @property
+    def _centred(self) -> bool:
+        return False
 
     def fit_transform(self, X: ViewData, y: ArrayLike | None = None) -> np.ndarray:
         """Fit the model and return the codes of the fit, which depend on the graphs; those of `transform` do not.
