@@ -117,14 +117,17 @@ def cases() -> Iterator[tuple[str, Case]]:
     yield "SFA", (lm.SlowFeatureAnalysis(n_pcs="auto", random_state=0), MIXED, (), {})
     yield "SFA groups", (lm.SlowFeatureAnalysis(3, n_pcs="auto", random_state=0), MIXED, (), {"groups": SEQUENCES})
     for name, views in {"views": VIEWS, "missing": MISSING}.items():
-        yield f"MultiView {name}", (lm.MultiViewDeepNMF(n_clusters=3, random_state=0), views, (), {})
-        yield f"MultiView beta {name}", (
-            lm.MultiViewDeepNMF((8, 5), beta=0.1, n_clusters=3, random_state=0), views, (POSE,), {})  # fmt: skip
-        yield f"MultiView auto {name}", (lm.MultiViewDeepNMF((8, 5), weights="auto", random_state=0), views, (), {})
+        yield f"MultiView {name}", (lm.MultiViewSemiNMF(n_clusters=3, random_state=0), views, (), {})
+        yield f"MultiView labels {name}", (lm.MultiViewSemiNMF(5, n_clusters=3, random_state=0), views, (POSE,), {})
         yield f"MultiView raw {name}", (
-            lm.MultiViewDeepNMF((8, 5), normalize=False, weights="equal", random_state=0), views, (), {})  # fmt: skip
+            lm.MultiViewSemiNMF(5, normalize=False, weights="equal", random_state=0), views, (), {})  # fmt: skip
+    yield "MultiViewDeep", (lm.MultiViewDeepNMF((8, 5), n_clusters=3, random_state=0), VIEWS, (), {})
+    yield "MultiViewDeep none", (lm.MultiViewDeepNMF((8, 5), scale="none", random_state=0), VIEWS, (), {})
+    yield "MultiViewDeep equal", (
+        lm.MultiViewDeepNMF((8, 5), normalize=False, weights="equal", graph=None, random_state=0), VIEWS, (), {}
+    )  # fmt: skip
     yield "MultiNMF", (lm.MultiNMF(4, n_clusters=3, random_state=0), VIEWS, (), {})
-    yield "MultiNMF lam", (lm.MultiNMF(4, lam=(0.1, 0.2, 0.3), init="random", random_state=0), VIEWS, (), {})
+    yield "MultiNMF alpha", (lm.MultiNMF(4, alpha=(0.1, 0.2, 0.3), init="random", random_state=0), VIEWS, (), {})
     yield from published()
 
 
@@ -153,7 +156,7 @@ def published() -> Iterator[tuple[str, Case]]:
                 (lm.DeepWSF((8, 4), **IN_ORDER, pretraining_max_iter=n, **how), X, (BOTH,), {}),
             )
         yield f"published MultiView {n}", (
-            lm.MultiViewDeepNMF((8, 4), beta=0.1, gamma=0.5, n_clusters=3, **how), VIEWS, (), {})  # fmt: skip
+            lm.MultiViewDeepNMF((8, 4), alpha=0.1, n_clusters=3, **how), VIEWS, (), {})  # fmt: skip
         yield f"published MultiNMF {n}", (lm.MultiNMF(4, max_inner_iter=n, **how), VIEWS, (), {})
 
 

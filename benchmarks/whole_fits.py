@@ -73,10 +73,8 @@ def cases(repeat: int) -> dict:
     found["DeepSemiNMF relu orl 80-40"] = fit(relu, "orl")
     found["DeepWSF orl 80-40"] = fit(lm.DeepWSF((80, 40), max_iter=60, tol=0, **seed), "orl", y=True)
     found["DeepWSF coupled orl 80-40"] = fit(lm.DeepWSF((80, 40), objective="coupled", **seed), "orl", y=True)
-    found["MultiViewDeepNMF yale_mv"] = views(lm.MultiViewDeepNMF(n_clusters=15, **seed), "yale_mv")
-    found["MultiViewDeepNMF auto orl_mv"] = views(
-        lm.MultiViewDeepNMF((80, 40), weights="auto", n_clusters=40, **seed), "orl_mv"
-    )
+    found["MultiViewSemiNMF yale_mv"] = views(lm.MultiViewSemiNMF(n_clusters=15, **seed), "yale_mv")
+    found["MultiViewDeepNMF orl_mv"] = views(lm.MultiViewDeepNMF((80, 40), n_clusters=40, **seed), "orl_mv")
     found["MultiNMF 3sources_mv"] = views(lm.MultiNMF(6, n_clusters=6, max_iter=10, **seed), "3sources_mv")
     found["AttributeLayers orl"] = fit(lm.AttributeLayers(**seed), "orl", y=True)
     found["SlowFeatureAnalysis frey"] = fit(lm.SlowFeatureAnalysis(n_pcs="auto", **seed), "frey_video")

@@ -37,7 +37,7 @@ ESTIMATORS = sorted(
     for name in laminar.__all__
     if inspect.isclass(getattr(laminar, name)) and issubclass(getattr(laminar, name), BaseEstimator)
 )
-OWN_MODELS = {"AttributeLayers"}  # published nowhere else
+OWN_MODELS = {"AttributeLayers", "MultiViewSemiNMF"}  # published nowhere else
 FORBIDDEN = r"\b(told|tells|leap|leaps|rests|silent|price|pull|pulls|at rest|hears|heard)\b"
 DOI = r"doi:10\.\d{4,}/\S+|arXiv:\d{4}\.\d{4,5}"
 
@@ -291,6 +291,16 @@ def multiview(model, X):
     return value
 
 
+def deep_views(model, X):
+    H, value = codes(model), 0.0
+    for v, at in enumerate(views(model, X)):
+        F = X[:, at] / np.linalg.norm(X[:, at], axis=1, keepdims=True)
+        Psi = model.views_[v].layers[-1].components
+        R = ((F - H @ Psi) ** 2).sum() + 0.5 * ((Psi**2).sum(1) @ roughness(H, laplacian(graphs.KNN(5), F)))
+        value += model.weights_[v] ** 3 / 2 * (R + 0.2 * (F**2).sum())
+    return value
+
+
 FORMULAS = {  # class, parameters, whether X is non-negative, labels, formula
     "NMF": ("NMF", {"n_components": 3}, True, None, fit_half),
     "NMF kl": ("NMF", {"n_components": 3, "loss": "kl"}, True, None, divergence),
@@ -366,10 +376,17 @@ FORMULAS = {  # class, parameters, whether X is non-negative, labels, formula
         network,
     ),
     "MultiLayerNMF": ("MultiLayerNMF", {"layers": (5, 3)}, True, None, top_layer),
-    "MultiNMF": ("MultiNMF", {"n_components": 3, "lam": 0.1, "view_sizes": [4, 3]}, True, None, multinmf),
+    "MultiNMF": ("MultiNMF", {"n_components": 3, "alpha": 0.1, "view_sizes": [4, 3]}, True, None, multinmf),
     "MultiViewDeepNMF": (
         "MultiViewDeepNMF",
-        {"layers": (4,), "alpha": 0.5, "view_sizes": [4, 3]},
+        {"layers": (5, 3), "alpha": 0.5, "gamma": 3.0, "view_sizes": [4, 3]},
+        False,
+        None,
+        deep_views,
+    ),
+    "MultiViewSemiNMF": (
+        "MultiViewSemiNMF",
+        {"n_components": 4, "alpha": 0.5, "view_sizes": [4, 3]},
         False,
         Y,
         multiview,

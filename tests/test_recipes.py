@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.parameters import PAGE, estimators, page, parameters
 from sklearn.base import BaseEstimator
 
 import laminar
-from benchmarks.parameters import PAGE, estimators, page, parameters
 from laminar import callbacks, graphs, metrics, recipes, temporal
 from laminar.datasets import make_views
 

@@ -17,6 +17,7 @@ from .evaluation.selection import select_layers as select_layers
 from .evaluation.tables import layer_attribute_table as layer_attribute_table
 from .multiview.deep_nmf import MultiViewDeepNMF as MultiViewDeepNMF
 from .multiview.multinmf import MultiNMF as MultiNMF
+from .multiview.semi_nmf import MultiViewSemiNMF as MultiViewSemiNMF
 from .nmf.class_driven import ClassDrivenNMF as ClassDrivenNMF
 from .nmf.concept import ConceptFactorization as ConceptFactorization
 from .nmf.constrained import ConstrainedNMF as ConstrainedNMF

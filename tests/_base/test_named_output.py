@@ -13,6 +13,7 @@ from laminar import (
     DeepSemiNMF,
     MultiNMF,
     MultiViewDeepNMF,
+    MultiViewSemiNMF,
     SemiNMF,
     layer_attribute_table,
     select_layers,
@@ -58,12 +59,15 @@ def test_a_layer_without_names_says_so():
         model.transform(X, layer=0)
 
 
-@pytest.mark.parametrize("model", [MultiNMF(3, random_state=0), MultiViewDeepNMF((5, 3), random_state=0)])
+@pytest.mark.parametrize(
+    "model",
+    [MultiNMF(3, random_state=0), MultiViewDeepNMF((5, 3), random_state=0), MultiViewSemiNMF(3, random_state=0)],
+)
 @pytest.mark.parametrize("transductive", [True, False])
 def test_views_are_tabled_by_what_is_clustered(model, transductive):
     views = [X[:, :5], X[:, 5:]]
     table = layer_attribute_table(model.fit(views), views, {"y": Y}, transductive=transductive)
-    assert table.shape == (1, 2)
+    assert table.shape == (3 if isinstance(model, MultiViewDeepNMF) else 1, 2)  # a hidden layer of each view
     assert np.isfinite(table.to_numpy()).all()
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from laminar import NMF, DeepSemiNMF, DeepWSF, MultiLayerNMF, MultiNMF, MultiViewDeepNMF, SemiNMF
+from laminar import NMF, DeepSemiNMF, DeepWSF, MultiLayerNMF, MultiNMF, MultiViewDeepNMF, MultiViewSemiNMF, SemiNMF
 from laminar._utils import callbacks
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -46,9 +46,10 @@ TIMED = [
     MultiLayerNMF((5, 3), random_state=0),
     MultiLayerNMF((5, 3), rule="published", random_state=0),
     MultiNMF(3, **VIEWS),
+    MultiViewSemiNMF(4, weights="equal", **VIEWS),
     MultiViewDeepNMF(4, weights="equal", **VIEWS),
-    MultiViewDeepNMF(4, weights="auto", **VIEWS),
-    MultiViewDeepNMF((5, 4), rule="published", **VIEWS),
+    MultiViewDeepNMF((5, 4), **VIEWS),
+    MultiViewDeepNMF((5, 4), rule="published", gamma=2.0, **VIEWS),
 ]
 
 

@@ -21,7 +21,7 @@ def top(A, k=3):
     return np.linalg.eigh(A)[1][:, -k:]
 
 
-def by_definition(views, variant, lam, sweeps, k=3):
+def by_definition(views, variant, alpha, sweeps, k=3):
     """The published iteration with dense matrices: projections and the objective, sweep by sweep."""
     N = [np.asarray(normalized(build_affinity(X, "gaussian", None, k))) for X in views]
     P = [U @ U.T for U in (top(A, k) for A in N)]
@@ -30,7 +30,7 @@ def by_definition(views, variant, lam, sweeps, k=3):
         for v in range(len(N) if sweep else 0):
             centre = top(sum(P), k)
             peers = centre @ centre.T if variant == "centroid" else sum(P) - P[v]
-            U = top(N[v] + lam * peers, k)
+            U = top(N[v] + alpha * peers, k)
             P[v] = U @ U.T
         centre = top(sum(P), k)
         pairs = (
@@ -38,15 +38,15 @@ def by_definition(views, variant, lam, sweeps, k=3):
             if variant == "centroid"
             else sum(np.trace(P[v] @ P[w]) for v in range(len(P)) for w in range(v))
         )
-        history.append(sum(np.trace(A @ Q) for A, Q in zip(N, P, strict=True)) + lam * pairs)
+        history.append(sum(np.trace(A @ Q) for A, Q in zip(N, P, strict=True)) + alpha * pairs)
     return (sum(P) if variant == "pairwise" else centre @ centre.T), np.array(history)
 
 
 @VARIANTS
-@pytest.mark.parametrize("lam", [0.025, 0.5])
-def test_iterations_and_objective_are_the_published_ones(variant, lam):
-    model = fit(DATA.views, variant=variant, lam=lam, max_iter=3, tol=0)
-    kernel, history = by_definition(DATA.views, variant, lam, model.n_iter_)
+@pytest.mark.parametrize("alpha", [0.025, 0.5])
+def test_iterations_and_objective_are_the_published_ones(variant, alpha):
+    model = fit(DATA.views, variant=variant, alpha=alpha, max_iter=3, tol=0)
+    kernel, history = by_definition(DATA.views, variant, alpha, model.n_iter_)
     assert np.allclose(model.objective_history_, history, rtol=1e-9)
     scale = np.sqrt(np.diag(kernel))
     assert np.allclose(model.embedding_ @ model.embedding_.T, kernel / scale / scale[:, None], atol=1e-6)
@@ -57,17 +57,17 @@ def test_iterations_and_objective_are_the_published_ones(variant, lam):
 @pytest.mark.parametrize("n", [60, 330])  # direct and iterative eigensolver
 def test_the_objective_never_falls(variant, affinity, n):
     views = make_views(n, 3, (8, 12, 10), noise=3.0, random_state=1).views
-    for lam in (0.025, 1.0):
-        history = fit(views, variant=variant, affinity=affinity, lam=lam, max_iter=8, tol=0).objective_history_
+    for alpha in (0.025, 1.0):
+        history = fit(views, variant=variant, affinity=affinity, alpha=alpha, max_iter=8, tol=0).objective_history_
         assert np.diff(history).min() > -1e-9 * history[-1]
         assert history[-1] > history[0]
 
 
 @VARIANTS
 def test_without_regularisation_every_view_is_by_itself(variant):
-    model = fit(DATA.views, lam=0, variant=variant)
+    model = fit(DATA.views, alpha=0, variant=variant)
     assert np.ptp(model.objective_history_) < 1e-12
-    alone = fit(DATA.views[:1], lam=0.7, variant=variant)
+    alone = fit(DATA.views[:1], alpha=0.7, variant=variant)
     expected = NgJordanWeiss(3, random_state=0).fit(DATA.views[0])
     assert np.allclose(alone.embedding_ @ alone.embedding_.T, expected.embedding_ @ expected.embedding_.T)
     assert np.array_equal(alone.labels_, expected.labels_)

@@ -24,12 +24,12 @@ def objective(X, C, S):
 
 
 @GRAPHS
-@pytest.mark.parametrize("lam", [1e-3, 1.0, 1e3])
-def test_representations_solve_the_sylvester_equation(graph, lam):
-    model = SmoothRepresentation(3, lam=lam, graph=graph, random_state=0).fit(DATA.views)
+@pytest.mark.parametrize("alpha", [1e-3, 1.0, 1e3])
+def test_representations_solve_the_sylvester_equation(graph, alpha):
+    model = SmoothRepresentation(3, alpha=alpha, graph=graph, random_state=0).fit(DATA.views)
     for X, C in zip(DATA.views, model.representations_, strict=True):
         X = unit_rows(X)
-        K, S = X @ X.T, lam * model._laplacian(X)
+        K, S = X @ X.T, alpha * model._laplacian(X)
         assert np.abs(K @ C + C @ S - K).max() < 1e-8
 
 
@@ -42,7 +42,7 @@ def test_the_laplacian_is_that_of_the_graph():
 @GRAPHS
 def test_a_representation_is_the_minimiser(graph):
     X = unit_rows(DATA.views[0])
-    model = SmoothRepresentation(3, lam=0.5, graph=graph, random_state=0).fit(X)
+    model = SmoothRepresentation(3, alpha=0.5, graph=graph, random_state=0).fit(X)
     S, (C,) = 0.5 * model._laplacian(X), model.representations_
     best = objective(X, C, S)
     for _ in range(5):
@@ -50,10 +50,10 @@ def test_a_representation_is_the_minimiser(graph):
 
 
 def test_without_smoothness_a_sample_is_itself():
-    wide = SmoothRepresentation(3, lam=0, random_state=0).fit(DATA.views[1])
+    wide = SmoothRepresentation(3, alpha=0, random_state=0).fit(DATA.views[1])
     assert np.allclose(wide.representations_[0], np.eye(40), atol=1e-8)
     X = unit_rows(DATA.views[0])
-    narrow = SmoothRepresentation(3, lam=0, random_state=0).fit(X)
+    narrow = SmoothRepresentation(3, alpha=0, random_state=0).fit(X)
     assert np.allclose(narrow.representations_[0], X @ np.linalg.pinv(X), atol=1e-8)
 
 
@@ -61,7 +61,7 @@ def test_samples_of_different_subspaces_do_not_help_each_other():
     bases = [rng.normal(size=(2, 30)) for _ in range(3)]
     y = np.repeat(range(3), 25)
     X = np.vstack([rng.normal(size=(25, 2)) @ basis for basis in bases])
-    labels = SmoothRepresentation(3, lam=1e-4, random_state=0).fit_predict(X)
+    labels = SmoothRepresentation(3, alpha=1e-4, random_state=0).fit_predict(X)
     assert clustering_accuracy(y, labels) == 1
 
 
@@ -78,14 +78,14 @@ def test_scale_of_a_view_does_not_count(method):
 @GRAPHS
 @pytest.mark.parametrize("diversity", [0.1, 10.0, 1000.0])
 def test_the_objective_never_rises(graph, diversity):
-    model = DiMSC(3, lam=0.01, lam_diversity=diversity, graph=graph, tol=0, random_state=0).fit(DATA.views)
+    model = DiMSC(3, alpha=0.01, alpha_diversity=diversity, graph=graph, tol=0, random_state=0).fit(DATA.views)
     history = model.objective_history_
     assert np.diff(history).max() <= 1e-10 * history[0]
     assert history[-1] < history[0]
 
 
 def test_the_objective_counts_each_pair_of_views_once():
-    model = DiMSC(3, lam=0.1, lam_diversity=5.0, max_iter=3, random_state=0).fit(DATA.views)
+    model = DiMSC(3, alpha=0.1, alpha_diversity=5.0, max_iter=3, random_state=0).fit(DATA.views)
     views, C = [unit_rows(X) for X in DATA.views], model.representations_
     alone = sum(objective(X, c, 0.1 * laplacian(X, "dot")) for X, c in zip(views, C, strict=True))
     kernels = [c.T @ c for c in C]
@@ -94,7 +94,7 @@ def test_the_objective_counts_each_pair_of_views_once():
 
 
 def test_every_step_solves_its_sylvester_equation():
-    model = DiMSC(3, lam=0.1, lam_diversity=5.0, max_iter=1, random_state=0).fit(DATA.views)
+    model = DiMSC(3, alpha=0.1, alpha_diversity=5.0, max_iter=1, random_state=0).fit(DATA.views)
     X, C = unit_rows(DATA.views[2]), model.representations_  # the last to move
     K = X @ X.T
     S = 0.1 * laplacian(X, "dot") + 5.0 * sum(J @ c.T @ c @ J for c in C[:2])
@@ -104,11 +104,11 @@ def test_every_step_solves_its_sylvester_equation():
 @pytest.mark.parametrize("graph", ["knn", "dot"])
 def test_without_diversity_it_is_smooth_representation(graph):
     plain = SmoothRepresentation(3, graph=graph, random_state=0).fit(DATA.views)
-    model = DiMSC(3, graph=graph, lam_diversity=0, random_state=0).fit(DATA.views)
+    model = DiMSC(3, graph=graph, alpha_diversity=0, random_state=0).fit(DATA.views)
     for A, B in zip(model.representations_, plain.representations_, strict=True):
         assert np.allclose(A, B, atol=1e-12)
     assert np.array_equal(model.labels_, plain.labels_)
-    one = DiMSC(3, graph=graph, lam_diversity=50.0, random_state=0).fit(DATA.views[0])
+    one = DiMSC(3, graph=graph, alpha_diversity=50.0, random_state=0).fit(DATA.views[0])
     assert np.allclose(one.representations_[0], plain.representations_[0], atol=1e-12)
 
 
@@ -117,7 +117,7 @@ def test_diversity_makes_views_differ():
         kernels = [J @ c.T @ c @ J for c in model.fit(DATA.views).representations_]
         return sum(np.vdot(kernels[v], kernels[w]) for v in range(3) for w in range(v))
 
-    plain, diverse = (DiMSC(3, lam=0.01, lam_diversity=d, random_state=0) for d in (0, 10.0))
+    plain, diverse = (DiMSC(3, alpha=0.01, alpha_diversity=d, random_state=0) for d in (0, 10.0))
     assert shared(diverse) < 0.5 * shared(plain)
 
 

@@ -13,6 +13,8 @@ from laminar import (
     DeepSemiNMF,
     DeepWSF,
     MultiLayerNMF,
+    MultiViewDeepNMF,
+    MultiViewSemiNMF,
     SemiNMF,
     SmoothedSemiNMF,
     layer_attribute_table,
@@ -69,6 +71,22 @@ def test_attribute_layers_are_read_with_their_own_distances(names, rows):
     unseen = layer_attribute_table(fitted, X[60:], y[60:], transductive=False)
     assert unseen.iloc[0, 0] == 1
     assert list(unseen.index) == rows
+
+
+@pytest.mark.parametrize("transductive", [True, False])
+def test_a_row_for_every_layer_of_every_view(transductive):
+    views = {"left": X[:, :12], "right": X[:, 12:]}
+    fitted = MultiViewDeepNMF((8, 6, 4), random_state=0).fit(views)
+    table = layer_attribute_table(fitted, views, {"class": LABELS}, transductive=transductive)
+    hidden = ["layer 1 (8)", "layer 2 (6)"]
+    assert list(table.index) == [*(f"{v}, {name}" for v in views for name in hidden), "shared, layer 3 (4)"]
+    codes = fitted.views_["right"].layers[1].representation
+    np.testing.assert_allclose(
+        layer_features(fitted, 1, views, view="right"), layer_features(fitted, 1, view="right"), atol=1e-5
+    )
+    assert layer_features(fitted, 1, view="right").shape == codes.shape
+    flat = MultiViewSemiNMF(4, random_state=0).fit(views)
+    assert list(layer_attribute_table(flat, views, {"class": LABELS}).index) == ["layer 1 (4)"]
 
 
 def test_planted_classes_are_found_and_chance_is_not(model):

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from laminar.features import GaborMagnitudes, LocalBinaryPatterns, views_from_images
 
-pytest.importorskip("skimage", reason='needs scikit-image: pip install "laminar[images]"')
+resize = pytest.importorskip("skimage.transform", reason='needs scikit-image: pip install "laminar[images]"').resize
 
 TEXTURE = np.random.default_rng(0).integers(0, 30, size=(3, 48, 48))
 
@@ -42,6 +42,34 @@ def test_views_of_another_recipe():
     assert_array_equal(views["intensity"], TEXTURE.reshape(3, -1))
     assert_array_equal(views["lbp"], LocalBinaryPatterns(norm=None).fit_transform(TEXTURE))
     assert_allclose(views["gabor"], GaborMagnitudes().fit_transform(TEXTURE), atol=1e-4)
+
+
+@pytest.mark.parametrize("side", [64, 48, 30])
+def test_the_recipe_of_zhao(side):
+    """48 x 48 pixels; 5 x 4 patches of 9 x 10 with 59 bins; four orientations on 25 x 30 pixels."""
+    images = np.random.default_rng(0).integers(0, 256, size=(3, side, side), dtype=np.uint8)
+    views = views_from_images(images, recipe="zhao")
+    widths = {"intensity": 48 * 48, "lbp": 5 * 4 * 59, "gabor": 4 * 25 * 30}
+    assert {name: view.shape[1] for name, view in views.items()} == widths
+    resized = np.stack([resize(image, (48, 48), anti_aliasing=True) for image in images / 255])
+    for name, part in {
+        "lbp": LocalBinaryPatterns((9, 10), norm="l2"),
+        "gabor": GaborMagnitudes((4,), norm="l2"),
+    }.items():
+        crop = resized if name == "lbp" else resized[:, 11:36, 9:39]
+        if side != 48 or name == "gabor":  # equal pixels may differ by rounding after resize
+            assert_allclose(views[name], part.fit_transform(crop), atol=1e-10)
+    flat = views_from_images(images.reshape(3, -1), recipe="zhao", image_shape=(side, side))
+    assert_array_equal(flat["gabor"], views["gabor"])
+
+
+def test_recipe_of_colour_and_float32():
+    images = np.random.default_rng(0).random((2, 60, 50, 3), dtype=np.float32)
+    views = views_from_images(images, recipe="zhao", norm=None, gabor={"wavelengths": (8.0,), "n_orientations": 2})
+    assert [view.shape for view in views.values()] == [(2, 2304), (2, 1180), (2, 1500)]
+    assert {view.dtype for view in views.values()} == {np.dtype(np.float32)}
+    with pytest.raises(ValueError, match="recipe"):
+        views_from_images(images, recipe="paper")
 
 
 @pytest.mark.parametrize("name", ["yale_mv", "orl_mv"])

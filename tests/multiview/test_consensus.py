@@ -1,4 +1,4 @@
-"""`SharedCodes`: one set of codes for several views, by given weights or by weights that are found."""
+"""`SharedCodes`: one set of codes for several views, by given weights."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from laminar._engine.data.derived import Normalized, Stacked
 from laminar._engine.monitor import Monitor
 from laminar._engine.problem import smooth_codes
 from laminar.graphs import KNN
-from laminar.multiview.consensus import SharedCodes, all_views, consensus, shift_to_nonnegative, weighted_consensus
+from laminar.multiview.consensus import SharedCodes, all_views, consensus, shift_to_nonnegative
 
 N, K, SIZES, WEIGHTS = 60, 3, (8, 5, 6), np.array([0.5, 0.3, 0.2])
 CASES = {  # constraint of the codes, whether samples lack views, whether there is a graph
@@ -44,71 +44,49 @@ def seed():
     return np.random.RandomState(0)
 
 
+def solved(shared, monitor):
+    return consensus(shared, WEIGHTS, shared.start(WEIGHTS, K, seed()), monitor)
+
+
 # Given weights
 
 
 def test_objective_never_increases(shared):
     """The engine before rose with a graph and free codes."""
-    history = consensus(shared, K, WEIGHTS, seed(), Monitor(60, 0)).history
+    history = solved(shared, Monitor(60, 0)).history
     assert np.diff(history).max() <= 1e-10 * history[0]
 
 
 def test_consensus_converges(shared):
-    solution = consensus(shared, K, WEIGHTS, seed(), Monitor(3000, 1e-5))
+    solution = solved(shared, Monitor(3000, 1e-5))
     assert solution.converged
     assert_allclose(solution.factors["weights"], WEIGHTS)
 
 
 @pytest.mark.parametrize("shared", ["free"], indirect=True)
 def test_start_is_optimum_of_complete_free_views(shared):
-    solution = consensus(shared, K, WEIGHTS, seed(), Monitor(60, 1e-5))
+    solution = solved(shared, Monitor(60, 1e-5))
     tail = np.linalg.svd(shared.views.weighted(WEIGHTS).rows(slice(0, N)), compute_uv=False)[K:]
     assert solution.history == pytest.approx([(tail**2).sum() / 2] * solution.n_iter, rel=1e-8)
 
 
 def test_codes_respect_constraint(shared):
-    H = consensus(shared, K, WEIGHTS, seed(), Monitor(20, 0)).factors["H"]
+    H = solved(shared, Monitor(20, 0)).factors["H"]
     assert_allclose(shared.constraint.project(H.copy()), H, rtol=0)
-
-
-# Found weights
-
-
-@pytest.mark.parametrize("gamma", [1.5, 3.0])
-def test_weighted_objective_never_increases(shared, gamma):
-    solution = weighted_consensus(shared, K, gamma, seed(), Monitor(60, 0))
-    # Non-negative codes are nearly parallel: their components have a few digits less.
-    assert np.diff(solution.history).max() <= (1e-10 if shared.constraint.signed else 1e-7) * solution.history[0]
-    assert solution.factors["weights"].sum() == pytest.approx(1)
-
-
-def test_found_weights_converge(shared):
-    assert weighted_consensus(shared, K, 2.0, seed(), Monitor(3000, 1e-4)).converged
-
-
-def test_callback_counts_over_rounds_of_weights(shared):
-    calls = []
-    weighted_consensus(shared, K, 2.0, seed(), Monitor(12, 0, lambda i, *_: calls.append(i)))
-    assert calls == list(range(1, 13))
-
-
-def test_callback_stops_rounds_of_weights(shared):
-    solution = weighted_consensus(shared, K, 2.0, seed(), Monitor(100, 0, lambda i, *_: i == 7))
-    assert solution.n_iter == 7
 
 
 # All views
 
 
 def test_codes_of_all_views_are_nonnegative(shared):
-    solution = all_views(shared, consensus(shared, K, WEIGHTS, seed(), Monitor(100, 1e-5)))
+    solution = all_views(shared, solved(shared, Monitor(100, 1e-5)))
     H, Z = solution.factors["H"], solution.factors["Z"]
     assert (H >= 0).all()
     assert H.shape[1] == Z.shape[1] == K + shared.constraint.signed
 
 
 def test_codes_and_components_reconstruct_views(shared):
-    solution = all_views(shared, consensus(shared, K, WEIGHTS, seed(), Monitor(100, 1e-5)))
+    solution = all_views(shared, solved(shared, Monitor(100, 1e-5)))
     X = shared.views.rows(slice(0, N)) * np.repeat(shared.observed, SIZES, axis=1)
     fitted = solution.factors["H"] @ solution.factors["Z"].T * np.repeat(shared.observed, SIZES, axis=1)
     assert ((X - fitted) ** 2).sum() < (0.5 if shared.constraint.signed else 0.8) * (X**2).sum()
@@ -116,7 +94,7 @@ def test_codes_and_components_reconstruct_views(shared):
 
 def test_components_are_best_of_each_view(shared):
     """Their objective is the sum over views, whatever the weights."""
-    H = consensus(shared, K, WEIGHTS, seed(), Monitor(30, 0)).factors["H"]
+    H = solved(shared, Monitor(30, 0)).factors["H"]
     Z, residuals = shared.components(H)
     assert (residuals >= 0).all()
     for v, s in enumerate(shared.views.slices):

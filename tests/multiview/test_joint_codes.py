@@ -19,49 +19,49 @@ SOME = np.array([[1, 1, 1], [1, 0, 1], [0, 1, 0], [1, 0, 1], [1, 1, 0], [0, 0, 1
 
 
 @pytest.fixture(params=LAMBDAS)
-def lam(request):
+def alpha(request):
     """How strongly each view is drawn to the consensus."""
     return np.array(LAMBDAS[request.param])
 
 
-def objective(i, present, H, lam):
+def objective(i, present, H, alpha):
     """Of sample i, its consensus being the weighted mean of the codes H of the views it has."""
-    weights = lam[present] / lam[present].sum() if lam[present].any() else np.full(len(present), 1 / len(present))
+    weights = alpha[present] / alpha[present].sum() if alpha[present].any() else np.full(len(present), 1 / len(present))
     mean = weights @ H
     fits = sum(((VIEWS[v][i] - BASES[v] @ h) ** 2).sum() for v, h in zip(present, H, strict=True))
-    return fits + sum(lam[v] * ((h - mean) ** 2).sum() for v, h in zip(present, H, strict=True))
+    return fits + sum(alpha[v] * ((h - mean) ** 2).sum() for v, h in zip(present, H, strict=True))
 
 
 @pytest.mark.parametrize("observed", [ALL, SOME], ids=["all", "some"])
-def test_codes_are_minimiser(lam, observed):
-    codes, _mean = joint_codes(LINEAR, BASES, observed, lam)
+def test_codes_are_minimiser(alpha, observed):
+    codes, _mean = joint_codes(LINEAR, BASES, observed, alpha)
     for i in range(N):
         present = np.flatnonzero(observed[i])
         H = np.array([codes[v][i] for v in present])
         best = minimize(
-            lambda h: objective(i, present, h.reshape(-1, K), lam),  # noqa: B023
+            lambda h: objective(i, present, h.reshape(-1, K), alpha),  # noqa: B023
             np.full(H.size, 0.3),
             bounds=[(0, None)] * H.size,
             tol=1e-14,
         )
-        assert objective(i, present, H, lam) <= best.fun * (1 + 1e-8)
+        assert objective(i, present, H, alpha) <= best.fun * (1 + 1e-8)
 
 
-def test_consensus_is_weighted_mean(lam):
-    codes, mean = joint_codes(LINEAR, BASES, ALL, lam)
-    weights = lam / lam.sum() if lam.any() else np.full(3, 1 / 3)
+def test_consensus_is_weighted_mean(alpha):
+    codes, mean = joint_codes(LINEAR, BASES, ALL, alpha)
+    weights = alpha / alpha.sum() if alpha.any() else np.full(3, 1 / 3)
     assert_allclose(mean, sum(weight * H for weight, H in zip(weights, codes, strict=True)))
 
 
-def test_missing_views_have_zero_codes(lam):
-    codes, _ = joint_codes(LINEAR, BASES, SOME, lam)
+def test_missing_views_have_zero_codes(alpha):
+    codes, _ = joint_codes(LINEAR, BASES, SOME, alpha)
     for v, H in enumerate(codes):
         assert (H[~SOME[:, v]] == 0).all()
 
 
-def test_samples_are_coded_alone(lam):
-    together, _ = joint_codes(LINEAR, BASES, SOME, lam)
-    alone, _ = joint_codes([B[3:4] for B in LINEAR], BASES, SOME[3:4], lam)
+def test_samples_are_coded_alone(alpha):
+    together, _ = joint_codes(LINEAR, BASES, SOME, alpha)
+    alone, _ = joint_codes([B[3:4] for B in LINEAR], BASES, SOME[3:4], alpha)
     for v in range(3):
         assert_allclose(alone[v], together[v][3:4], atol=1e-9)
 

@@ -37,18 +37,18 @@ def components(model):
     return [part / total for part, total in zip(parts, model.totals_, strict=True)]
 
 
-def cost(X, H, Z, mean, lam):
-    return ((X - H @ Z) ** 2).sum() + lam * ((H * Z.sum(1) - mean) ** 2).sum()
+def cost(X, H, Z, mean, alpha):
+    return ((X - H @ Z) ** 2).sum() + alpha * ((H * Z.sum(1) - mean) ** 2).sum()
 
 
-def naive(views, starts, lam, rounds, inner):
+def naive(views, starts, alpha, rounds, inner):
     """Methods 8.2, entry by entry where it says so; yields all factors and the consensus after each round."""
     X, H, Z = shared(views), [], []
     for view, (h, z) in zip(views, starts, strict=True):
         q = z.sum(1)
         H.append(h * q / view.sum())
         Z.append(z / q[:, None])
-    mean = sum(weight * h for weight, h in zip(lam, H, strict=True)) / sum(lam)
+    mean = sum(weight * h for weight, h in zip(alpha, H, strict=True)) / sum(alpha)
     for _ in range(rounds):
         for v in range(len(X)):
             for _ in range(inner):
@@ -57,7 +57,7 @@ def naive(views, starts, lam, rounds, inner):
                 Z[v] = np.array(
                     [
                         [
-                            Z[v][a, j] * (up[a, j] + lam[v] * c[a]) / (down[a, j] + lam[v] * q[a] * e[a])
+                            Z[v][a, j] * (up[a, j] + alpha[v] * c[a]) / (down[a, j] + alpha[v] * q[a] * e[a])
                             for j in range(len(up[a]))
                         ]
                         for a in range(len(up))
@@ -65,8 +65,8 @@ def naive(views, starts, lam, rounds, inner):
                 )
                 q = Z[v].sum(1)
                 Z[v], H[v] = Z[v] / q[:, None], H[v] * q
-                H[v] = H[v] * (X[v] @ Z[v].T + lam[v] * mean) / (H[v] @ Z[v] @ Z[v].T + lam[v] * H[v])
-        mean = sum(weight * h for weight, h in zip(lam, H, strict=True)) / sum(lam)
+                H[v] = H[v] * (X[v] @ Z[v].T + alpha[v] * mean) / (H[v] @ Z[v] @ Z[v].T + alpha[v] * H[v])
+        mean = sum(weight * h for weight, h in zip(alpha, H, strict=True)) / sum(alpha)
         yield H, Z, mean
 
 
@@ -74,20 +74,20 @@ def naive(views, starts, lam, rounds, inner):
 
 
 def test_published_rule_is_the_published_loop():
-    lam = [0.02, 0.01, 0.3]
-    *_, (H, Z, mean) = naive(VIEWS, STARTS, lam, 3, 4)
-    model = fit(rule="published", lam=lam, init=STARTS, max_iter=3, max_inner_iter=4, tol=0)
+    alpha = [0.02, 0.01, 0.3]
+    *_, (H, Z, mean) = naive(VIEWS, STARTS, alpha, 3, 4)
+    model = fit(rule="published", alpha=alpha, init=STARTS, max_iter=3, max_inner_iter=4, tol=0)
     np.testing.assert_allclose(model.consensus_, mean, rtol=1e-8)
     for v, one in enumerate(components(model)):
         np.testing.assert_allclose(one, Z[v], rtol=1e-8)
         np.testing.assert_allclose(model.representations_[v], H[v], rtol=1e-8)
-    value = sum(cost(X, H[v], Z[v], mean, lam[v]) for v, X in enumerate(shared()))
+    value = sum(cost(X, H[v], Z[v], mean, alpha[v]) for v, X in enumerate(shared()))
     assert model.objective_history_[-1] == pytest.approx(value / 2, rel=1e-8)
 
 
 @both_rules
 def test_without_a_pull_views_are_factorised_by_themselves(rule):
-    keywords = {"rule": rule, "lam": 0.0, "max_iter": 4, "max_inner_iter": 5, "tol": 0}
+    keywords = {"rule": rule, "alpha": 0.0, "max_iter": 4, "max_inner_iter": 5, "tol": 0}
     model = fit(init=STARTS, **keywords)
     for v, view in enumerate(VIEWS):
         alone = fit([view], init=[STARTS[v]], **keywords)
@@ -97,7 +97,7 @@ def test_without_a_pull_views_are_factorised_by_themselves(rule):
 
 
 def test_without_a_pull_the_published_rule_is_lee_and_seung():
-    model = fit(rule="published", lam=0.0, init=STARTS, max_iter=2, max_inner_iter=5, tol=0)
+    model = fit(rule="published", alpha=0.0, init=STARTS, max_iter=2, max_inner_iter=5, tol=0)
     for v, view in enumerate(VIEWS):
         H, Z = STARTS[v]
         # Components first here: the transposed problem.
@@ -108,7 +108,7 @@ def test_without_a_pull_the_published_rule_is_lee_and_seung():
 @both_rules
 def test_one_view_is_nmf(rule):
     X = VIEWS[0]
-    model = fit([X], rule=rule, lam=0.01, tol=0, max_iter=100, max_inner_iter=10)
+    model = fit([X], rule=rule, alpha=0.01, tol=0, max_iter=100, max_inner_iter=10)
     scale = np.linalg.norm(model.components_, axis=1)
     tolerance = 1e-4 if rule == "fast" else 1e-2
     assert reference.kkt(X, model.consensus_ * scale, model.components_ / scale[:, None]) < tolerance
@@ -117,9 +117,9 @@ def test_one_view_is_nmf(rule):
 
 @both_rules
 def test_consensus_is_the_weighted_mean(rule):
-    lam = np.array([0.5, 0.0, 1.5])
-    model = fit(rule=rule, lam=lam, max_iter=3)
-    mean = sum(weight * H for weight, H in zip(lam / 2, model.representations_.values(), strict=True))
+    alpha = np.array([0.5, 0.0, 1.5])
+    model = fit(rule=rule, alpha=alpha, max_iter=3)
+    mean = sum(weight * H for weight, H in zip(alpha / 2, model.representations_.values(), strict=True))
     np.testing.assert_allclose(model.consensus_, mean, rtol=1e-8, atol=1e-14)
 
 
@@ -134,10 +134,10 @@ def test_identical_views_have_identical_factors(rule):
 
 
 @both_rules
-@pytest.mark.parametrize("lam", [0.0, 0.01, 1.0, 100.0])
+@pytest.mark.parametrize("alpha", [0.0, 0.01, 1.0, 100.0])
 @pytest.mark.parametrize("init", ["random", "chained"])
-def test_objective_never_increases(rule, lam, init):
-    history = fit(rule=rule, lam=lam, init=init, max_iter=5).objective_history_
+def test_objective_never_increases(rule, alpha, init):
+    history = fit(rule=rule, alpha=alpha, init=init, max_iter=5).objective_history_
     assert (np.diff(history) <= 1e-10 * history[0]).all()
 
 
@@ -158,7 +158,7 @@ def test_clusters_are_found(rule):
 
 
 def test_codes_of_the_fit_are_those_of_transform():
-    model = fit(lam=0.02)
+    model = fit(alpha=0.02)
     np.testing.assert_allclose(model.transform(VIEWS), model.consensus_, rtol=1e-10)
     np.testing.assert_array_equal(model.predict(VIEWS), model.labels_)
     whole = np.hstack(VIEWS)
@@ -168,12 +168,12 @@ def test_codes_of_the_fit_are_those_of_transform():
 
 
 def test_transform_is_the_best_there_is():
-    model, lam = fit(lam=0.05), 0.05
+    model, alpha = fit(alpha=0.05), 0.05
     Z, X = components(model), [view[:1] / view.sum() * 60 for view in VIEWS]
 
     def value(h):
         H = h.reshape(3, 1, 3)
-        return sum(cost(x, H[v], Z[v], H.mean(0), lam) for v, x in enumerate(X))
+        return sum(cost(x, H[v], Z[v], H.mean(0), alpha) for v, x in enumerate(X))
 
     found = minimize(value, np.full(9, 0.3), bounds=[(0, None)] * 9, tol=1e-14)
     best = model.transform([view[:1] for view in VIEWS]) * 60
@@ -301,10 +301,10 @@ def test_number_of_components():
         ([VIEWS[0], -VIEWS[1]], {}, "Negative values .* view 1"),
         ([VIEWS[0], VIEWS[1][:5]], {}, "same samples"),
         ([VIEWS[0], np.where(np.arange(60)[:, None] == 3, np.nan, VIEWS[1])], {}, "lack view 1"),
-        (VIEWS, {"lam": -1.0}, "lam"),
-        (VIEWS, {"lam": [1.0, 2.0]}, "one number or 3"),
-        (VIEWS, {"lam": [1.0, 2.0, np.nan]}, "one number or 3"),
-        (VIEWS, {"lam": ["a", 1.0, 2.0]}, "one number or 3"),
+        (VIEWS, {"alpha": -1.0}, "alpha"),
+        (VIEWS, {"alpha": [1.0, 2.0]}, "one number or 3"),
+        (VIEWS, {"alpha": [1.0, 2.0, np.nan]}, "one number or 3"),
+        (VIEWS, {"alpha": ["a", 1.0, 2.0]}, "one number or 3"),
         (VIEWS, {"init": STARTS[:2]}, "each of the 3 views"),
         (VIEWS, {"init": [1, 2, 3]}, "each of the 3 views"),
         (VIEWS, {"init": [STARTS[0]] * 3}, "of view 1 must have shapes"),

@@ -33,33 +33,33 @@ FACTORS = {"Z": rng.random((P, K)), "H": rng.random((N, K))}
 SIGNS = {"Z": NonNegative(), "H": NonNegative()}
 
 
-def value(F, lam):
+def value(F, alpha):
     H, Z = F["H"], F["Z"]
-    return ((X - H @ Z.T) ** 2).sum() / 2 + lam / 2 * ((H * Z.sum(0) - TARGET) ** 2).sum()
+    return ((X - H @ Z.T) ** 2).sum() / 2 + alpha / 2 * ((H * Z.sum(0) - TARGET) ** 2).sum()
 
 
 @pytest.fixture(params=LAMBDAS)
-def lam(request):
+def alpha(request):
     """Weight of the distance from the target."""
     return request.param
 
 
 @pytest.fixture
-def problem(lam):
-    return Problem(SIGNS, [fit(wrap(X)), near_target(TARGET, lam)])
+def problem(alpha):
+    return Problem(SIGNS, [fit(wrap(X)), near_target(TARGET, alpha)])
 
 
 # One objective
 
 
-def test_codes_see_whole_objective(problem, lam):
-    assert problem.objective("H", FACTORS).evaluate(FACTORS["H"]).value == pytest.approx(value(FACTORS, lam))
-    assert problem.value(FACTORS) == pytest.approx(value(FACTORS, lam))
+def test_codes_see_whole_objective(problem, alpha):
+    assert problem.objective("H", FACTORS).evaluate(FACTORS["H"]).value == pytest.approx(value(FACTORS, alpha))
+    assert problem.value(FACTORS) == pytest.approx(value(FACTORS, alpha))
 
 
-def test_components_see_objective_up_to_constant(problem, lam):
+def test_components_see_objective_up_to_constant(problem, alpha):
     got = problem.objective("Z", FACTORS).evaluate(FACTORS["Z"]).value
-    assert got + lam / 2 * (TARGET**2).sum() == pytest.approx(value(FACTORS, lam))
+    assert got + alpha / 2 * (TARGET**2).sum() == pytest.approx(value(FACTORS, alpha))
 
 
 @pytest.mark.parametrize("name", FACTORS)
@@ -67,10 +67,10 @@ def test_contract_of_objective_holds(problem, name):
     check_term(problem.objective(name, FACTORS), FACTORS[name])
 
 
-def test_change_of_scale_changes_nothing(problem, lam):
+def test_change_of_scale_changes_nothing(problem, alpha):
     S = np.array([1e-2, 1.0, 30.0])
     scaled = {"H": FACTORS["H"] * S, "Z": FACTORS["Z"] / S}
-    assert problem.value(scaled) == pytest.approx(value(FACTORS, lam), rel=1e-10)
+    assert problem.value(scaled) == pytest.approx(value(FACTORS, alpha), rel=1e-10)
 
 
 # Updates
@@ -92,17 +92,17 @@ def test_updates_of_components_descend(problem, update):
     assert values[1] < values[0]
 
 
-@pytest.mark.parametrize("lam", [0.01, 0.5])
-def test_component_descent_reaches_optimum(problem, lam):
+@pytest.mark.parametrize("alpha", [0.01, 0.5])
+def test_component_descent_reaches_optimum(problem, alpha):
     best = component_descent(FACTORS["Z"], problem.objective("Z", FACTORS), NonNegative(), sweeps=300)
     found = minimize(
-        lambda z: value({**FACTORS, "Z": z.reshape(P, K)}, lam),
+        lambda z: value({**FACTORS, "Z": z.reshape(P, K)}, alpha),
         FACTORS["Z"].ravel(),
         bounds=[(0, None)] * (P * K),
         method="L-BFGS-B",
         options={"maxiter": 5000, "maxfun": 10**6, "ftol": 1e-14, "gtol": 1e-10},
     )
-    assert value({**FACTORS, "Z": best}, lam) <= found.fun * (1 + 1e-9)
+    assert value({**FACTORS, "Z": best}, alpha) <= found.fun * (1 + 1e-9)
     assert_allclose(best.ravel(), found.x, atol=1e-3 * best.max())
     assert problem.objective("Z", FACTORS).residual(best, NonNegative()) < 1e-6
 
@@ -120,12 +120,12 @@ def test_component_without_codes_is_kept():
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_loop_never_ascends(problem, lam, rule):
+def test_loop_never_ascends(problem, alpha, rule):
     rule = RULES[rule]
     updates = {"Z": rule.components, "H": rule.codes}
     solution = solve(problem, FACTORS, updates, monitor=Monitor(40, 0), extrapolate=rule.extrapolate)
     assert np.diff(solution.history).max() <= 1e-10 * solution.history[0]
-    assert value(solution.factors, lam) == pytest.approx(solution.history[-1])
+    assert value(solution.factors, alpha) == pytest.approx(solution.history[-1])
 
 
 # Views
@@ -144,12 +144,12 @@ def test_normalised_components_sum_to_one():
     assert (one.H[:, 1] == 0).all()  # a zero component becomes constant, with codes of zero
 
 
-def test_fit_of_view_descends(lam):
+def test_fit_of_view_descends(alpha):
     one = view()
     one.normalize()
-    before = value({"H": one.H, "Z": one.Z}, lam)
-    one.fit(RULES["fast"], TARGET, lam, max_iter=20, tol=0)
-    assert value({"H": one.H, "Z": one.Z}, lam) < before
+    before = value({"H": one.H, "Z": one.Z}, alpha)
+    one.fit(RULES["fast"], TARGET, alpha, max_iter=20, tol=0)
+    assert value({"H": one.H, "Z": one.Z}, alpha) < before
     assert_allclose(one.Z.sum(0), 1)
 
 

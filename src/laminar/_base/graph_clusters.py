@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import check_random_state
 
-from ..graphs import KNN, Graph
+from ..graphs import Graph
 from .clusters import Clusters
 from .spectral import graph_affinity, spectral_labels
 
@@ -56,14 +56,43 @@ class GraphClusters(Clusters):
         return KNeighborsClassifier(1).fit(E, labels)
 
 
-def _kmeans(H: np.ndarray, random_state, basis: np.ndarray, graph: str | Graph) -> Clusters:
-    return Clusters(H, random_state, basis)
+class _AsTheyAre:
+    """Codes are clustered as they are."""
+
+    def features(self, H: np.ndarray) -> np.ndarray:
+        return H.astype(np.float64, copy=False)  # k-means of float32 refuses float64
 
 
-def _published(H: np.ndarray, random_state, basis: np.ndarray, graph: str | Graph) -> GraphClusters:
-    """Return the clusters of Zhao et al., of the codes themselves: five neighbours, a heat kernel."""
-    heat = KNN(max(1, min(5, len(H) - 1)), "heat", bandwidth=1.0)
-    return GraphClusters(H, random_state, np.eye(H.shape[1]), heat)
+class PlainClusters(_AsTheyAre, Clusters):
+    """k-means of codes as they are."""
 
 
-CLUSTERINGS = {"spectral": GraphClusters, "kmeans": _kmeans, "published": _published}
+class PlainGraphClusters(_AsTheyAre, GraphClusters):
+    """Spectral clusters of a graph of codes as they are."""
+
+
+def clusters_of(
+    H: np.ndarray, random_state, basis: np.ndarray, *, clustering: str, readout: str, graph: str | Graph
+) -> Clusters:
+    """Return the clusters of codes by the parameters ``clustering`` and ``readout`` of a model.
+
+    Parameters
+    ----------
+    H, random_state, basis
+        As for `Clusters`; the basis is that of the whitened form.
+    clustering : {"spectral", "kmeans"}
+        Of the graph of the codes, or k-means.
+    readout : {"whitened", "raw"}
+        Form of the codes that is clustered.
+    graph : {"rank", "knn"} or Graph
+        Of spectral clusters.
+
+    Examples
+    --------
+    >>> H = np.array([[1.0, 0.0], [2.0, 0.1], [0.0, 1.0], [0.1, 3.0]])
+    >>> type(clusters_of(H, 0, np.eye(2), clustering="kmeans", readout="raw", graph="rank")).__name__
+    'PlainClusters'
+    """
+    if clustering == "kmeans":
+        return (PlainClusters if readout == "raw" else Clusters)(H, random_state, basis)
+    return (PlainGraphClusters if readout == "raw" else GraphClusters)(H, random_state, basis, graph)

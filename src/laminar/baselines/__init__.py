@@ -3,6 +3,10 @@
 All are scikit-learn clusterers, ``fit(views)`` and ``fit_predict(views)``, where the views are a list or dict of arrays
 with the same rows, or one array with ``view_sizes``. They are references: as published where that is well defined,
 corrected where it is not. True classes are used by `best_single_view` alone.
+
+By the names of Zhao, Ding and Fu: BestSV is `best_single_view`, ConcatFea `concat_features`, ConcatPCA `concat_pca`,
+Co-Reg `CoRegularizedSpectral`, Co-Train `CoTrainedSpectral`, Min-D `MinDisagreement`, NaMSC `SmoothRepresentation`, and
+DiMSC `DiMSC`; their own method, DMF-MVC, is `laminar.MultiViewDeepNMF`, and MultiNMF `laminar.MultiNMF`.
 """
 
 from .coregularized import CoRegularizedSpectral

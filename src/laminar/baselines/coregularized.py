@@ -14,12 +14,12 @@ from .base import AffinityClusterer
 
 
 class CoRegularizedSpectral(AffinityClusterer):
-    """Co-regularised multi-view spectral clustering (Kumar, Rai and Daume).
+    """Co-Reg: co-regularised multi-view spectral clustering (Kumar, Rai and Daume).
 
     With ``N_v`` the normalised affinity of view v, maximises over orthonormal ``U_v``
 
-    * pairwise: ``sum_v Tr(U_v^T N_v U_v) + lam sum_{v<w} ||U_v^T U_w||^2``, and clusters all ``U_v`` side by side;
-    * centroid: ``sum_v Tr(U_v^T N_v U_v) + lam sum_v ||U_v^T U||^2``, and clusters ``U``, orthonormal too.
+    * pairwise: ``sum_v Tr(U_v^T N_v U_v) + alpha sum_{v<w} ||U_v^T U_w||^2``, and clusters all ``U_v`` side by side;
+    * centroid: ``sum_v Tr(U_v^T N_v U_v) + alpha sum_v ||U_v^T U||^2``, and clusters ``U``, orthonormal too.
 
     Each step is an exact maximisation over one factor, so the objective never falls. With a sparse affinity nothing
     of size n x n is formed.
@@ -30,7 +30,7 @@ class CoRegularizedSpectral(AffinityClusterer):
         Number of clusters, and of eigenvectors a view.
     variant : {"pairwise", "centroid"}, default="pairwise"
         Regularisation of each embedding towards those of the other views, or towards a common one.
-    lam : float, default=0.025
+    alpha : float, default=0.025
         Weight of the regularisation. With 0 views are independent. A sum over ordered pairs would be twice as large.
     affinity : {"gaussian", "knn", "rank", "precomputed"} or Graph, default="gaussian"
         Affinity of the samples in each view, see `NgJordanWeiss`; "precomputed" views are affinities themselves.
@@ -79,7 +79,7 @@ class CoRegularizedSpectral(AffinityClusterer):
     _parameter_constraints: dict = {
         **AffinityClusterer._parameter_constraints,
         "variant": [StrOptions({"pairwise", "centroid"})],
-        "lam": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
     }
@@ -89,7 +89,7 @@ class CoRegularizedSpectral(AffinityClusterer):
         n_clusters=8,
         *,
         variant="pairwise",
-        lam=0.025,
+        alpha=0.025,
         affinity="gaussian",
         n_neighbors=None,
         max_iter=5,
@@ -107,7 +107,7 @@ class CoRegularizedSpectral(AffinityClusterer):
             random_state=random_state,
         )
         self.variant = variant
-        self.lam = lam
+        self.alpha = alpha
         self.max_iter = max_iter
         self.tol = tol
 
@@ -117,7 +117,7 @@ class CoRegularizedSpectral(AffinityClusterer):
         history = [self._objective(N, U)]
         for _ in range(self.max_iter):
             for v, A in enumerate(N):
-                regularized = plus_low_rank(A, self._targets(U, v), self.lam)
+                regularized = plus_low_rank(A, self._targets(U, v), self.alpha)
                 U[v] = leading_eigenvectors(regularized, self.n_clusters, random_state, known=U[v])[1]
             history.append(self._objective(N, U))
             if history[-1] - history[-2] <= self.tol * abs(history[-1]):
@@ -133,7 +133,7 @@ class CoRegularizedSpectral(AffinityClusterer):
         fit = sum(np.vdot(F, A @ F) for A, F in zip(N, U, strict=True))
         agreement = sum(np.sum((F.T @ self._targets(U, v)) ** 2) for v, F in enumerate(U))
         pairs = agreement if self.variant == "centroid" else agreement / 2  # each was counted from both sides
-        return float(fit + self.lam * pairs)
+        return float(fit + self.alpha * pairs)
 
 
 def _centre(U: list[np.ndarray]) -> np.ndarray:

@@ -14,7 +14,7 @@ from .base import AffinityClusterer
 
 
 class CoTrainedSpectral(AffinityClusterer):
-    """Co-trained multi-view spectral clustering (Kumar and Daume).
+    """Co-Train: co-trained multi-view spectral clustering (Kumar and Daume).
 
     Each view's affinity W is projected on the spectral embeddings of the others, ``S = (W P + P W) / 2`` with
     ``P = sum_w U_w U_w^T``, and embedded again, ``max_iter`` times. All embeddings, side by side, are clustered;
@@ -112,7 +112,7 @@ def _projected_embedding(W: Affinity, B: np.ndarray, k: int) -> np.ndarray:
 
 
 class MinDisagreement(AffinityClusterer):
-    """Multi-view spectral clustering that minimises disagreement (de Sa).
+    """Min-D: multi-view spectral clustering that minimises disagreement (de Sa).
 
     Two views make a bipartite graph whose sides are the samples in each view, linked by ``W_1 W_2``; its leading
     singular vectors embed both sides. More views make a graph of as many sides with the links ``W_v W_w`` between all

@@ -88,7 +88,7 @@ class NgJordanWeiss(AffinityClusterer):
 
 
 def concat_features(views: ViewData, view_sizes: Sequence[int] | None = None) -> np.ndarray:
-    """Join views side by side, with equal weight: unit rows, centred, of the same total variance.
+    """Join views side by side (ConcatFea), with equal weight: unit rows, centred, of the same total variance.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def concat_pca(
     view_sizes: Sequence[int] | None = None,
     random_state: Seed = None,
 ) -> np.ndarray:
-    """Compute the principal components of the views joined by `concat_features`.
+    """Compute the principal components of the views joined by `concat_features` (ConcatPCA).
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def best_single_view(
     view_sizes: Sequence[int] | None = None,
     score: Callable[[ArrayLike, ArrayLike], float] = normalized_mutual_information,
 ) -> BestView:
-    """Cluster every view by itself and return the one that agrees best with the true classes.
+    """Cluster every view by itself and return the one that agrees best with the true classes (BestSV).
 
     An oracle: an upper bound for the choice of a single view, not a method for unknown classes.
 

@@ -26,7 +26,7 @@ class SelfExpression(NamedTuple):
     squares: np.ndarray
     """Squared singular values."""
     smoothness: np.ndarray
-    """S, ``lam`` times the Laplacian of the view's graph."""
+    """S, ``alpha`` times the Laplacian of the view's graph."""
 
     def solve(self, extra: np.ndarray | float = 0.0) -> np.ndarray:
         """Minimise with ``S + extra`` for S: C solves ``K C + C (S + extra) = K`` with ``K = X X^T``."""
@@ -41,11 +41,11 @@ class SelfExpression(NamedTuple):
 
 
 class SmoothRepresentation(ViewClusterer):
-    """Smooth representation clustering (Hu et al.) of one view, and of several (NaMSC).
+    """Smooth representation clustering (Hu et al.) of one view; NaMSC: of several, one by one.
 
     Each view, its rows scaled to unit length, is represented by itself,
 
-        min ||X^T - X^T C||^2 + lam Tr(C L C^T)
+        min ||X^T - X^T C||^2 + alpha Tr(C L C^T)
 
     with the Laplacian L of a graph; C has a closed form. Views are independent: the affinity of two samples is the
     sum over the views of ``|C| + |C^T|``, and is clustered as by `NgJordanWeiss`, diagonal included. C is n x n, so
@@ -55,7 +55,7 @@ class SmoothRepresentation(ViewClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters.
-    lam : float, default=1.0
+    alpha : float, default=1.0
         Weight of smoothness.
     graph : {"knn", "dot", "rank"} or Graph, default="knn"
         Which samples should have similar representations: binary 4 nearest neighbours, all pairs by their inner
@@ -96,13 +96,13 @@ class SmoothRepresentation(ViewClusterer):
 
     _parameter_constraints: dict = {
         **ViewClusterer._parameter_constraints,
-        "lam": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
         "graph": [StrOptions({"knn", "dot", "rank"}), Graph],
     }
 
-    def __init__(self, n_clusters=8, *, lam=1.0, graph="knn", n_init=20, view_sizes=None, random_state=None):
+    def __init__(self, n_clusters=8, *, alpha=1.0, graph="knn", n_init=20, view_sizes=None, random_state=None):
         self.n_clusters = n_clusters
-        self.lam = lam
+        self.alpha = alpha
         self.graph = graph
         self.n_init = n_init
         self.view_sizes = view_sizes
@@ -121,7 +121,7 @@ class SmoothRepresentation(ViewClusterer):
         X = unit_rows(in_range(X.astype(np.float64))[0])
         U, s, _ = svd(X, full_matrices=False)
         kept = s > 1e-10 * s[0]
-        return SelfExpression(U[:, kept], s[kept] ** 2, self.lam * self._laplacian(X))
+        return SelfExpression(U[:, kept], s[kept] ** 2, self.alpha * self._laplacian(X))
 
     def _laplacian(self, X: np.ndarray) -> np.ndarray:
         if isinstance(self.graph, str) and self.graph == "dot":
@@ -133,10 +133,10 @@ class SmoothRepresentation(ViewClusterer):
 
 
 class DiMSC(SmoothRepresentation):
-    """Diversity-induced multi-view subspace clustering (Cao et al.).
+    """DiMSC: diversity-induced multi-view subspace clustering (Cao et al.).
 
     `SmoothRepresentation` with the Hilbert-Schmidt independence criterion between views as a penalty,
-    ``lam_diversity sum_{v<w} Tr(K_v J K_w J)`` with ``K_v = C_v^T C_v`` and J the centring matrix. One view after the
+    ``alpha_diversity sum_{v<w} Tr(K_v J K_w J)`` with ``K_v = C_v^T C_v`` and J the centring matrix. One view after the
     other is solved exactly, so the objective never increases; the sum is over unordered pairs, for which the published
     step is the minimiser.
 
@@ -144,9 +144,9 @@ class DiMSC(SmoothRepresentation):
     ----------
     n_clusters : int, default=8
         Number of clusters.
-    lam : float, default=1.0
+    alpha : float, default=1.0
         Weight of smoothness.
-    lam_diversity : float, default=100.0
+    alpha_diversity : float, default=100.0
         Weight of diversity; 0 is `SmoothRepresentation`.
     graph : {"knn", "dot", "rank"} or Graph, default="dot"
         Which samples should have similar representations, see `SmoothRepresentation`. The published code uses "dot".
@@ -184,13 +184,13 @@ class DiMSC(SmoothRepresentation):
     >>> from laminar.datasets import make_views
     >>> from laminar.metrics import clustering_accuracy
     >>> data = make_views(80, random_state=0)
-    >>> clustering_accuracy(data.y, DiMSC(4, lam=0.1, random_state=0).fit_predict(data.views))
+    >>> clustering_accuracy(data.y, DiMSC(4, alpha=0.1, random_state=0).fit_predict(data.views))
     1.0
     """
 
     _parameter_constraints: dict = {
         **SmoothRepresentation._parameter_constraints,
-        "lam_diversity": [Interval(Real, 0, None, closed="left")],
+        "alpha_diversity": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
     }
@@ -199,8 +199,8 @@ class DiMSC(SmoothRepresentation):
         self,
         n_clusters=8,
         *,
-        lam=1.0,
-        lam_diversity=100.0,
+        alpha=1.0,
+        alpha_diversity=100.0,
         graph="dot",
         max_iter=10,
         tol=1e-5,
@@ -209,9 +209,9 @@ class DiMSC(SmoothRepresentation):
         random_state=None,
     ):
         super().__init__(
-            n_clusters, lam=lam, graph=graph, n_init=n_init, view_sizes=view_sizes, random_state=random_state
+            n_clusters, alpha=alpha, graph=graph, n_init=n_init, view_sizes=view_sizes, random_state=random_state
         )
-        self.lam_diversity = lam_diversity
+        self.alpha_diversity = alpha_diversity
         self.max_iter = max_iter
         self.tol = tol
 
@@ -221,7 +221,7 @@ class DiMSC(SmoothRepresentation):
         history = [self._objective(views, C, kernels)]
         for _ in range(self.max_iter):
             for v, view in enumerate(views):
-                C[v] = view.solve(self.lam_diversity * sum(kernels[:v] + kernels[v + 1 :]))
+                C[v] = view.solve(self.alpha_diversity * sum(kernels[:v] + kernels[v + 1 :]))
                 kernels[v] = _centred_kernel(C[v])
             history.append(self._objective(views, C, kernels))
             if history[-2] - history[-1] <= self.tol * history[-1]:
@@ -233,7 +233,7 @@ class DiMSC(SmoothRepresentation):
         alone = sum(view.value(c) for view, c in zip(views, C, strict=True))
         # J is a projection: centring either kernel or both is the same.
         shared = sum(np.vdot(kernels[v], kernels[w]) for v in range(len(C)) for w in range(v))
-        return float(alone + self.lam_diversity * shared)
+        return float(alone + self.alpha_diversity * shared)
 
 
 def _centred_kernel(C: np.ndarray) -> np.ndarray:

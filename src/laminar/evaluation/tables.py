@@ -41,7 +41,8 @@ def layer_attribute_table(
 
     The codes of a layer are whitened, their rows scaled to unit length, and k-means finds as many clusters as the
     attribute has classes. The labels are used for the score alone. The layers of `AttributeLayers` are clustered by
-    their own read-out.
+    their own read-out. A model of several views with layers has a row for each hidden layer of each view, and one for
+    the layer they share.
 
     Parameters
     ----------
@@ -65,8 +66,9 @@ def layer_attribute_table(
     Returns
     -------
     DataFrame
-        One row a layer, from the input up, named "layer 1 (100)" for 100 components, or by the attribute of the layer;
-        columns (attribute, metric).
+        One row a layer, from the input up, named "layer 1 (100)" for 100 components, "lbp, layer 1 (100)" for one of a
+        view, "shared, layer 2 (50)" for the one that views share, or by the attribute of the layer; columns (attribute,
+        metric).
 
     See Also
     --------
@@ -88,11 +90,13 @@ def layer_attribute_table(
         check_choice("metrics", metric, tuple(METRICS))
     if transductive:
         _check_training(model, X)
-    features = [layer_features(model, i, None if transductive else X) for i in range(len(model.layers_))]
-    columns = _read_attributes(attributes, len(features[0]))
+    places = _places(model)
+    features = {name: layer_features(model, i, None if transductive else X, view=v) for name, (i, v) in places.items()}
+    columns = _read_attributes(attributes, len(next(iter(features.values()))))
     rows = {}
-    for i, (label, E) in enumerate(zip(layer_names(model), features, strict=True)):
-        training = E if transductive else layer_features(model, i)
+    for label, E in features.items():
+        layer, view = places[label]
+        training = E if transductive else layer_features(model, layer, view=view)
         row = rows[label] = {}
         for name, attribute in columns.items():
             clusters = _cluster(training, E, len(attribute.classes), n_init, random_state)
@@ -149,7 +153,7 @@ def layer_clusters(
     return _cluster(training, E, n_clusters, n_init, random_state)
 
 
-def layer_features(model: BaseEstimator, layer: int, X: Data | None = None) -> np.ndarray:
+def layer_features(model: BaseEstimator, layer: int, X: ViewData | None = None, *, view: Hashable = None) -> np.ndarray:
     """Return the features of samples in one layer of a fitted model that are clustered.
 
     Whitened codes with unit rows; of the top layer the model's own read-out, as in `cluster`; of `AttributeLayers` its
@@ -161,8 +165,10 @@ def layer_features(model: BaseEstimator, layer: int, X: Data | None = None) -> n
         The model.
     layer : int
         Position in ``layers_``.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features) or None, default=None
+    X : {array-like, sparse matrix} of shape (n_samples, n_features), views, or None, default=None
         Samples; None means the training samples with the codes of the fit.
+    view : name or position of a view, or None, default=None
+        View in whose layers ``layer`` is a position, for a model of several views; None means ``layers_``.
 
     Returns
     -------
@@ -179,6 +185,9 @@ def layer_features(model: BaseEstimator, layer: int, X: Data | None = None) -> n
     >>> np.linalg.norm(layer_features(model, 0, X[:2]), axis=1).round(6)
     array([1., 1.])
     """
+    if view is not None:
+        training = model.views_[view].layers[layer].representation
+        return embed(training if X is None else model._transform(X, layer=layer, view=view), whitener(training))
     layer = range(len(model.layers_))[layer]
     if hasattr(model, "training_codes"):
         name = [*model.attributes_, "rest"][layer]
@@ -216,6 +225,19 @@ def layer_names(model: BaseEstimator) -> list[str]:
     if any(isinstance(name, str) for name in own):
         names = [*map(str, own), "rest"]
     return [f"{name} ({k})" for name, k in zip(names, sizes, strict=True)]
+
+
+def _places(model: BaseEstimator) -> dict[str, tuple[int, Hashable]]:
+    """Return position and, of hidden layers of several views, view of all layers, by their names."""
+    hidden = {
+        f"{view}, layer {i + 1} ({layer.representation.shape[1]})": (i, view)
+        for view, found in getattr(model, "views_", {}).items()
+        for i, layer in enumerate(found.layers[:-1])
+    }
+    if hidden:
+        depth = 2 + max(i for i, _ in hidden.values())
+        return {**hidden, f"shared, layer {depth} ({model.layers_[-1].representation.shape[1]})": (-1, None)}
+    return {name: (i, None) for i, name in enumerate(layer_names(model))}
 
 
 def _cluster(training: np.ndarray, E: np.ndarray, n_clusters: int, n_init: int, random_state: Seed) -> np.ndarray:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._utils.extras import require
 from .._utils.typing import Data
+from .._utils.validation import check_choice
 from .gabor import GaborMagnitudes
 from .lbp import LocalBinaryPatterns
 from .pixels import Pixels
@@ -12,11 +14,16 @@ from .pixels import Pixels
 # Parameters that give 3304 and 6750 features for images of 64 x 64, as the sets in circulation have (see Notes).
 _LBP = {"grid": (7, 8), "neighbours": "circle"}
 _GABOR = {"wavelengths": (4.0, 5.7, 8.0, 11.3, 16.0), "n_orientations": 6, "grid": (15, 15), "aspect": 1.0}
+# As Zhao, Ding and Fu print them.
+_PRINTED_LBP = {"patch_size": (9, 10)}
+_PRINTED_GABOR = {"wavelengths": (4.0,), "n_orientations": 4}
+_RESIZED, _CROPPED = (48, 48), (25, 30)
 
 
 def views_from_images(
     images: Data,
     *,
+    recipe: str = "circulating",
     image_shape: tuple[int, ...] | None = None,
     lbp: dict | None = None,
     gabor: dict | None = None,
@@ -30,14 +37,17 @@ def views_from_images(
     ----------
     images : array-like of shape (n, height, width), (n, height, width, channels) or (n, height * width)
         Images: bytes, or numbers in [0, 1].
+    recipe : {"circulating", "zhao"}, default="circulating"
+        "circulating" takes the images as they are. "zhao" is the recipe that Zhao, Ding and Fu print: grey images are
+        resized to 48 x 48 pixels, and Gabor magnitudes are those of their central 25 x 30 pixels.
     image_shape : (height, width), (height, width, channels) or None, default=None
         Shape of one image in each row of two-dimensional images.
     lbp : dict or None, default=None
         Parameters of `LocalBinaryPatterns`. None means a grid of 7 x 8 patches and neighbours on a circle: 3304
-        features.
+        features; with "zhao" patches of 9 x 10 pixels: 1180.
     gabor : dict or None, default=None
         Parameters of `GaborMagnitudes`. None means five wavelengths from 4 to 16 pixels in six directions, averaged
-        on a grid of 15 x 15: 6750 features.
+        on a grid of 15 x 15: 6750 features; with "zhao" a wavelength of 4 pixels in four directions: 3000.
     norm : {"l2"} or None, default="l2"
         "l2" scales each row of each view to unit length.
     n_jobs : int or None, default=None
@@ -58,8 +68,9 @@ def views_from_images(
     Notes
     -----
     Sets of three views that circulate for the Yale and ORL faces have 4096, 3304 and 6750 features, as the default
-    gives for images of 64 x 64. The recipe that Zhao, Ding and Fu print, ``lbp={"patch_size": (9, 10)}`` and
-    ``gabor={"wavelengths": (4,), "n_orientations": 4}``, gives other numbers.
+    gives for images of 64 x 64. The recipe that Zhao, Ding and Fu print gives 2304, 1180 and 3000. Their text leaves
+    open what was cropped and where: patches of 9 x 10 do not tile 48 x 48 pixels, and what is left over at the lower
+    and right border is dropped; the 25 x 30 pixels are taken from the centre of the resized image.
 
     References
     ----------
@@ -72,11 +83,36 @@ def views_from_images(
     >>> images = np.random.default_rng(0).integers(0, 256, size=(2, 64, 64), dtype=np.uint8)
     >>> {name: view.shape for name, view in views_from_images(images).items()}
     {'intensity': (2, 4096), 'lbp': (2, 3304), 'gabor': (2, 6750)}
+    >>> {name: view.shape for name, view in views_from_images(images, recipe="zhao").items()}
+    {'intensity': (2, 2304), 'lbp': (2, 1180), 'gabor': (2, 3000)}
     """
+    check_choice("recipe", recipe, ("circulating", "zhao"))
+    inputs = dict.fromkeys(("intensity", "lbp", "gabor"), images)
+    if recipe == "zhao":
+        resized = _resized(images, image_shape)
+        inputs, image_shape = {"intensity": resized, "lbp": resized, "gabor": _centre(resized)}, None
+        lbp, gabor = _PRINTED_LBP if lbp is None else lbp, _PRINTED_GABOR if gabor is None else gabor
     shared = {"norm": norm, "image_shape": image_shape, "n_jobs": n_jobs, "verbose": verbose}
     views = {
         "intensity": Pixels(**shared),
         "lbp": LocalBinaryPatterns(**{**shared, **(_LBP if lbp is None else lbp)}),
         "gabor": GaborMagnitudes(**{**shared, **(_GABOR if gabor is None else gabor)}),
     }
-    return {name: view.set_output(transform="default").fit_transform(images) for name, view in views.items()}
+    return {name: view.set_output(transform="default").fit_transform(inputs[name]) for name, view in views.items()}
+
+
+def _resized(images: Data, image_shape: tuple[int, ...] | None) -> np.ndarray:
+    """Return grey images of 48 x 48 pixels, smoothed first where they become smaller."""
+    transform = require("skimage.transform", "images", by='views_from_images(recipe="zhao")')
+    pixels = Pixels(image_shape=image_shape)
+    grey = pixels.set_output(transform="default").fit_transform(images)
+    grey = grey.reshape(-1, *pixels.image_shape_[:2])
+    if grey.shape[1:] == _RESIZED:
+        return grey
+    return np.stack([transform.resize(image, _RESIZED, anti_aliasing=True) for image in grey]).astype(grey.dtype)
+
+
+def _centre(images: np.ndarray) -> np.ndarray:
+    """Return the central 25 x 30 pixels of images."""
+    top, left = ((side - size) // 2 for side, size in zip(images.shape[1:], _CROPPED, strict=True))
+    return images[:, top : top + _CROPPED[0], left : left + _CROPPED[1]]

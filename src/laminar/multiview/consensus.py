@@ -1,24 +1,24 @@
-"""One set of codes for several views, ``min_H sum_v w_v ||X_v - H Z_v||^2``, for weights that are given or found."""
+"""One set of codes for several views, ``min_H sum_v w_v ||X_v - H Z_v||^2``, for given weights."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from .._engine.constraints import Constraint
-from .._engine.data.derived import Stacked
+from .._engine.data.derived import Stacked, isometric
 from .._engine.data.svd import truncated_svd
 from .._engine.linalg.small import safe_divide
-from .._engine.monitor import Callback, Monitor, Solution
+from .._engine.monitor import Monitor, Solution
 from .._engine.objective import Objective
 from .._engine.problem import Addend
 from .._engine.solve import solve
 from .._engine.starts import STARTS
 from .._engine.updates import exact, hals_or_exact, least_squares
 from .missing import MissingFit, missing_views
-from .weights import residual_weights
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,11 @@ class SharedCodes:
     observed: np.ndarray
     constraint: Constraint
     penalties: Sequence[Addend] = ()
+
+    @cached_property
+    def compact(self) -> Stacked:
+        """The views in as few features as have their inner products: the same problem for codes and weights."""
+        return Stacked([isometric(part) for part in self.views.parts], np.ones(len(self.views.parts)))
 
     def start(self, weights: np.ndarray, k: int, rng: np.random.RandomState) -> dict[str, np.ndarray]:
         """Return codes and (transposed) components to start from: the optimum, if nothing is missing or penalised."""
@@ -118,43 +123,12 @@ class SharedCodes:
 
 
 def consensus(
-    shared: SharedCodes, k: int, weights: np.ndarray, rng: np.random.RandomState, monitor: Monitor
+    shared: SharedCodes, weights: np.ndarray, factors: Mapping[str, np.ndarray], monitor: Monitor
 ) -> Solution:
     """Return the codes of views with given weights, with ``weights`` and ``powers`` among the factors."""
-    solution = shared.solve(weights, shared.start(weights, k, rng), monitor)
+    solution = shared.solve(weights, factors, monitor)
     solution.factors = {"H": solution.factors["H"], "weights": weights, "powers": weights}
     return solution
-
-
-def weighted_consensus(
-    shared: SharedCodes, k: int, gamma: float, rng: np.random.RandomState, monitor: Monitor, *, n_sweeps: int = 5
-) -> Solution:
-    """Alternate over codes and weights: ``sum_v a_v^gamma R_v``, R_v the residual of a view (Zhao et al., eq. 15).
-
-    The weights are updated every ``n_sweeps`` sweeps. For gamma above 1 no step increases the objective.
-    """
-    n_views = shared.observed.shape[1]
-    weights = np.full(n_views, 1 / n_views)
-    powers = weights**gamma
-    factors = shared.start(powers, k, rng)
-    while monitor.running:
-        inner = Monitor(min(n_sweeps, monitor.max_iter - monitor.n_iter), monitor.tol, _after(monitor))
-        solution = shared.solve(powers, factors, inner)
-        monitor.n_iter, monitor.stopped = monitor.n_iter + inner.n_iter, inner.stopped
-        monitor.history += solution.history
-        H = solution.factors["H"]
-        Z, residuals = shared.components(H)
-        before, weights = weights, residual_weights(residuals, gamma)
-        powers = weights**gamma
-        monitor.converged = solution.converged and bool(np.abs(weights - before).max() <= monitor.tol)
-        factors = {"H": H, "Z": Z * shared.roots(powers, Z.dtype)}
-    return Solution.reached({"H": factors["H"], "weights": weights, "powers": powers}, monitor)
-
-
-def _after(monitor: Monitor) -> Callback | None:
-    """Return the callback of an inner loop, which continues the count of the outer one."""
-    done, callback = monitor.n_iter, monitor.callback
-    return None if callback is None else lambda i, value, seconds: callback(done + i, value, seconds)
 
 
 def all_views(shared: SharedCodes, solution: Solution) -> Solution:

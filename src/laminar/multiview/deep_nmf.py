@@ -1,9 +1,8 @@
-"""One representation of several views of the same samples."""
+"""Deep matrix factorisation of several views with shared codes."""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Self
 
@@ -12,119 +11,137 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._base.clusters import embed, readout_basis
 from .._base.coding import Layer
-from .._base.graph_clusters import CLUSTERINGS
-from .._base.views import ViewCoder
-from .._engine.constraints import Free, NonNegative
-from .._engine.data.derived import Normalized, Stacked, isometric
-from .._engine.data.wrap import wrap
-from .._engine.linalg.small import isometry
 from .._engine.monitor import Monitor, Solution
-from .._engine.problem import smooth_codes
 from .._utils import threads
-from .._utils.callbacks import CallbackSupportMixin, hooks, with_callbacks
+from .._utils.callbacks import hooks, with_callbacks
 from .._utils.typing import ViewData
 from .._utils.views import Views
-from ..graphs import Graph
-from . import published as published_views
-from .consensus import SharedCodes, all_views, consensus, weighted_consensus
-from .graphs import codes_graph, named_graph, view_graphs
-from .layers import View, in_units, view_layers
-from .weights import given_weights
+from ..graphs import KNN, Graph, GraphOperator
+from . import fine_tuning, published
+from .consensus import SharedCodes
+from .graphs import graphs_of_views, view_graph
+from .layers import layer_sizes
+from .view_layers import LayeredViews
+from .weights import check_gamma, given_weights, warn_one_view
+
+Fitted = tuple[Solution, list[list[Layer]], list[list[np.ndarray]]]
+"""The shared factors, the layers of every view, and the histories of their pre-training."""
+
+DEFAULTS = {  # of parameters left at None or "auto"
+    "fast": {"alpha": 0.01, "gamma": 2.0, "scale": "invariant", "pretraining_max_iter": 20},
+    "published": {"alpha": 0.01, "gamma": 0.5, "scale": "none", "pretraining_max_iter": 150},
+}
 
 
-class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
-    """Multi-view Semi-NMF with layers, X_v ~ H Z_v with shared non-negative codes H and weighted views.
+class MultiViewDeepNMF(LayeredViews):
+    """DMF-MVC: deep matrix factorisation of several views, X_v ~ H Z_m^(v) ... Z_1^(v) with shared codes H >= 0.
 
-    Minimises over H >= 0 (n_samples, k), the codes of all views, and Z_v (k, n_features_v) of any sign, the components
-    of view v (scikit-learn's NMF calls them W and H)::
+    Minimises over H >= 0 (n_samples, k), the codes of all views, weights Z_i^(v) of any sign with the product Psi_v
+    (k, n_features_v), the components of view v (scikit-learn's NMF calls codes and components W and H), and a on the
+    simplex, eq. 3 of [1]_ in a form that has a minimum::
 
-        1/2 sum_v w_v ||F_v - H Z_v||^2 + 1/2 sum_a s_a y_a^T L y_a,   L = beta sum_v w_v L_v + alpha sum_j C_j     (1)
+        1/2 sum_v a_v^gamma (||F_v - H Psi_v||^2 + alpha sum_a s_va h_a^T L_v h_a + 0.2 ||F_v||^2)                  (1)
 
-    where F_v is view v with samples of unit norm, centred, and times a number that gives all views the same total
-    variance; w_v is the weight of the view; L_v is the Laplacian of its graph; and h^T C_j h the scatter of h inside
-    the classes of attribute j of y. y_a = h_a - h_k, a = 1..k-1, are coordinates in which codes that differ by a
-    constant are the same, and ``s_a = sum_v w_v ||z_va||^2``. By default beta is 0 and y is not given, and the second
-    term vanishes. A sample counts in the views it has; one that lacks views has in addition the ridge
-    ``0.05 / (k - 1) ||y_i||^2 sum_v w_v ||Z_v||^2`` over the views it has. With ``normalize=False`` F_v is the view as
-    it comes, and y_a = h_a for all a.
+    where F_v is view v with samples of unit norm, h_a column a of H, psi_va row a of Psi_v, ``s_va = ||psi_va||^2`` and
+    L_v the Laplacian of the graph of the samples in view v. The paper's penalty has s_va = 1, as ``scale="none"``; with
+    it H can shrink and Psi_v grow at no change of the fit. The last addend is a constant for given a: without it a view
+    of few features, which k codes fit without error, would take all the weight. With fixed ``weights`` w_v it is::
+
+        1/2 sum_v w_v (||F_v - H Psi_v||^2 + alpha sum_a s_va h_a^T L_v h_a)                                        (2)
 
     Parameters
     ----------
     layers : sequence of int, int or None, default=None
-        Size of each layer of a view, from the input up; the last is k, the number of shared codes. None is one layer
-        with ``1 + max(30, 2 n_clusters)`` codes, or as many as the samples and features allow.
-    weights : {"agreement", "equal", "auto", "paper"} or array-like of shape (n_views,), default="agreement"
-        The weights w_v. "agreement": in proportion to the sum of the correlations of the neighbour graph of the view
-        with those of the others. "equal". "auto": ``w_v = a_v^gamma``, where a minimises ``sum_v a_v^gamma R_v`` over
-        weights with sum one and R_v is what is left of view v; it favours views that are easy to fit. "paper": the same
-        formula, eq. 15 of [1]_, for any gamma. Numbers are divided by their sum.
-    gamma : float, default=2.0
-        Exponent of the weights "auto", above 1, and "paper", not 1; below 1 eq. 15 of [1]_ is the maximiser, and views
-        that are fitted worse have more weight.
-    beta : float, default=0.0
-        Weight of the graphs of the views. In most cases that were measured it makes no difference or makes results
-        worse.
-    alpha : float, default=1.0
-        Weight of the scatter inside classes, where `fit` is given labels.
-    graph : {"rank", "knn"} or Graph, default="rank"
-        Neighbour graph of a view, for "agreement" and ``beta``, and of the codes, for clusters: "rank" links nearest
-        neighbours with weight one over the rank, "knn" the five nearest with weight 1.
+        Size of each layer of a view, from the input up; the last is k, the number of shared codes. None means (100,
+        50), the sizes of the paper, or less: the first at most the number of samples and the largest number of features
+        of a view, the last half of it, or ``n_clusters`` if that is more.
+    graph : {"knn", "rank", "chain"}, Graph, matrix, list, dict or None, default="knn"
+        Graph of the samples of each view, over which codes are smooth: "knn" links the ``n_neighbors`` nearest ones
+        with weight 1, "rank" nearest neighbours with weight one over the rank, "chain" consecutive samples; a matrix
+        holds the weights. A list or a dict has one of these for each view. None is no penalty.
+    n_neighbors : int, default=5
+        Neighbours of "knn", and of the graph of the codes for spectral clusters; at most the number of samples less 1.
+    alpha : float or None, default=None
+        Weight of the graphs, the paper's beta. None means 0.01, as in the paper.
+    scale : {"auto", "invariant", "none"}, default="auto"
+        Whether s_va is ``||psi_va||^2`` or 1; "auto" as in the table below.
+    weights : {"auto", "equal"} or array-like of shape (n_views,), default="auto"
+        Weights of the views: "auto" finds a with (1). Numbers are divided by their sum.
+    gamma : float or None, default=None
+        Exponent of the weights "auto", above 1. The larger it is the less the weights differ; with 2 or more no a_v is
+        above 6 times another. ``rule="published"`` takes any gamma but 1. None as in the table below.
     n_clusters : int or None, default=None
-        Number of clusters of ``labels_``, `predict` and `fit_predict`; None means the number of codes. At least so many
-        directions of the codes are in ``embedding_``.
-    clustering : {"spectral", "kmeans", "published"}, default="spectral"
-        Spectral clustering of the graph of ``embedding_``; k-means of ``embedding_``; or, as in [1]_, spectral
-        clustering of the graph of the five nearest neighbours (heat kernel) of the codes.
+        Number of clusters of ``labels_``, `predict` and `fit_predict`; None means the number of codes.
+    clustering : {"spectral", "kmeans"}, default="spectral"
+        Spectral clustering of the graph of the ``n_neighbors`` nearest neighbours of the codes, as in [1]_, or k-means
+        of the codes.
+    readout : {"raw", "whitened"}, default="raw"
+        Form of the codes that is clustered: H itself, as in [1]_, or ``embedding_``.
     view_sizes : sequence of int or None, default=None
         Number of features of each view, where X is one array with the views side by side. None means that one array is
         one view.
     normalize : bool, default=True
-        Whether samples are brought to unit norm and centred, and views to the same total variance.
+        Whether samples are brought to unit norm. If not, F_v is the view as it comes, and a_v^gamma is multiplied by
+        the mean of all ``||F_u||^2`` over ``||F_v||^2``, so that weights do not depend on the units of the views.
+    pretraining_max_iter : int or None, default=None
+        Maximum number of iterations of pre-training of each layer. None as in the table below.
     max_iter : int, default=150
-        Maximum number of iterations. One iteration updates H and all Z_v once.
+        Maximum number of iterations of fine-tuning. One iteration updates H and all Psi_v once.
     tol : float, default=1e-4
         The fit has converged when two consecutive iterations each decrease the objective by at most ``tol`` times its
-        value and the KKT residual is at most ``sqrt(tol)``.
+        value, the KKT residual is at most ``sqrt(tol)``, and the weights have changed by at most ``tol``.
+        ``rule="published"`` makes all its iterations and has converged if the last two changed the objective by at most
+        ``tol`` of it.
     rule : {"fast", "published"}, default="fast"
-        "published" is Algorithm 1 of [1]_ on samples of unit norm: ``max_iter`` multiplicative iterations for the
-        pre-training of each layer and as many of fine-tuning, ``layers=(100, 50)`` if None, weights as with "paper", no
-        labels, every sample in every view.
+        "published" is Algorithm 1 of [1]_; every sample is in every view. What is left at None or "auto" follows it:
+
+        ====================  ===========  ===========
+        parameter             "fast"       "published"
+        ====================  ===========  ===========
+        alpha                 0.01         0.01
+        scale                 "invariant"  "none"
+        gamma                 2            0.5
+        pretraining_max_iter  20           150
+        ====================  ===========  ===========
+    consensus : {"summed", "printed"}, default="summed"
+        The update of H with ``rule="published"``: (7), or eq. 7 of [1]_ as printed, which may increase the objective.
     callback : callable or None, default=None
         Called after every iteration as ``callback(iteration, objective, seconds)``; the fit stops when it returns True.
     random_state : int, RandomState instance or None, default=None
-        Seed of the decompositions and initialisers, of the choice of samples where there are many, and of k-means.
+        Seed of the initialisers, of the choice of samples where there are many, and of k-means.
     verbose : int, default=0
         1 shows a progress line.
 
     Attributes
     ----------
     weights_ : ndarray of shape (n_views,)
-        Weights of the views, with sum one; for the weights "auto" and "paper" a_v, where ``w_v = a_v^gamma``.
+        Weights of the views, with sum one: a_v, or w_v.
     views_ : dict of View
-        By name or position: ``weight`` w_v, ``layers`` from the input up, ``mean`` and ``size``; F_v is a sample of
-        unit norm less ``mean``, times ``size``.
+        By name or position: ``weight``, that is ``a_v^gamma`` or w_v; ``layers`` from the input up, of which the last
+        has the shared codes and Psi_v; ``mean`` (zero) and ``size`` (one).
     components_ : ndarray of shape (k, n_features of all views)
-        The components of all views side by side, for samples of unit norm: a sample is near
-        ``mean_ + H @ components_``.
+        All Psi_v side by side: a sample of unit norm is near ``H @ components_``.
     mean_ : ndarray of shape (n_features of all views,)
-        Mean of the samples of unit norm; zeros without `normalize`.
+        Zeros.
     layers_ : list of Layer
-        One layer. Its ``weights`` and ``components`` are ``components_``; its ``representation`` is H of shape
+        The shared layer. Its ``weights`` and ``components`` are ``components_``; its ``representation`` is H of shape
         (n_samples, k), the codes of the training samples.
     embedding_ : ndarray of shape (n_samples, n_directions)
-        The left singular vectors of H Z whose singular values exceed those of noise, Z being all Z_v side by side,
-        times the roots of their weights; rows of unit norm. They do not depend on the basis of the codes.
+        The left singular vectors of H Psi whose singular values exceed those of noise, Psi being all Psi_v side by
+        side, times the roots of their weights; rows of unit norm. They do not depend on the basis of the codes.
     clusters_ : Clusters
-        Clusters of the codes, by ``clustering``; fitted on first use.
+        Clusters of the codes, by ``clustering`` and ``readout``; fitted on first use.
     labels_ : ndarray of shape (n_samples,)
         Cluster of each training sample, computed on first use.
+    pretraining_histories_ : dict of list of ndarray
+        By view, layer by layer: half the squared error after each accepted iteration of pre-training; of the shared
+        layer with ``rule="published"`` alone.
     objective_history_ : ndarray of shape (n_accepted,)
-        The objective (1), or (4) for ``rule="published"``, after each accepted iteration, with the weights of that
-        iteration.
+        The objective (1) or (2), or (6) for ``rule="published"``, after each accepted iteration, with the weights of
+        that iteration.
     n_iter_ : int
-        Number of iterations made.
+        Number of iterations made, without pre-training.
     converged_ : bool
         Whether the fit met ``tol`` within ``max_iter`` iterations.
     view_names_ : list
@@ -138,45 +155,44 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
 
     See Also
     --------
+    MultiViewSemiNMF : One layer, weights by agreement, labels, samples that lack views.
     MultiNMF : Non-negative views, each with codes of its own.
     DeepSemiNMF : One view.
     laminar.baselines : Methods that multi-view papers compare with.
 
     Notes
     -----
-    **Algorithm.** With `normalize` the problem is solved for Y (n_samples, k - 1) of any sign: with B = sum_v w_v F_v
-    Z_v^T, G = sum_v w_v Z_v Z_v^T and q_a = y_a^T L y_a, one iteration is::
+    **Algorithm.** *Pre-training*: the hidden layers of each view are Semi-NMF, each of the codes below it in the
+    distances of the view. The codes of the last ones, side by side, give the initial H. *Fine-tuning*: with w_v the
+    weight of view v, B = sum_v w_v F_v Psi_v^T, G = sum_v w_v Psi_v Psi_v^T, ``c_va = w_v s_va``,
+    ``q_va = alpha h_a^T L_v h_a``, and r_v with L_v <= diag(r_v), in general twice the degrees, one iteration is::
 
-        Y   <- B G^-1, or with a second term in (1) the minimiser of a majoriser
-        Z_v <- (Y^T Y + diag(q))^-1 Y^T F_v                                                                         (2)
+        h_a   <- max(0, h_a - (H g_a - b_a + alpha sum_v c_va L_v h_a) / (G_aa + alpha sum_v c_va max_u r_u))      (3)
+        Psi_v <- (H^T H + diag(q_v))^-1 H^T F_v                                                                     (4)
 
-    over the samples that have view v, with an extrapolation after [2]_, and in the end non-negative codes for the same
-    product, Algorithm 2 of [3]_::
+    with an extrapolation after [2]_, and after every five iterations eq. 15 of [1]_ on what is left of a view::
 
-        h_i = [y_i, 0] - min(0, min_a y_ia),     Z_v <- [Z_v; -1^T Z_v]                                             (3)
+        a_v <- R_v^(1/(1-gamma)) / sum_u R_u^(1/(1-gamma)),   R_v the bracket of (1)                                (5)
 
-    The initial Y is the truncated SVD of the views side by side, each times ``sqrt(w_v)``: without missing views,
-    penalties and weights that change it is the minimiser already. Without `normalize` the codes are updated as in
-    `SemiNMF`. The weights "auto" are computed anew after every five iterations,
-    ``a_v = R_v^(1/(1-gamma)) / sum_u R_u^(1/(1-gamma))``, eq. 15 of [1]_.
+    None of these increases (1). Of linear layers only the product enters (1): in the end the hidden layers of a view
+    are changed as little as Psi_v requires, and their codes are the best ones on them.
 
-    ``rule="published"`` decreases, with Psi_v the product of the weights of view v, ``w_v = a_v^gamma`` and X_v of unit
-    norm::
+    ``rule="published"`` pre-trains all layers of each view from random codes, starts with the codes of the view that
+    has the smallest relative residual, and decreases::
 
-        1/2 sum_v w_v (||X_v - H Psi_v||^2 + beta Tr(H^T L_v H))                                                    (4)
+        1/2 sum_v a_v^gamma R_v,   R_v = ||F_v - H Psi_v||^2 + alpha Tr(H^T L_v H)                                  (6)
 
     half of eq. 3 of [1]_. In each iteration the weights of view v follow eq. 4, its hidden codes eq. 5, and with B_v =
-    X_v Psi_v^T, G_v = Psi_v Psi_v^T, d_v the degrees and W_v the weights of its graph::
+    F_v Psi_v^T, G_v = Psi_v Psi_v^T, ``w_v = a_v^gamma``, d_v the degrees and W_v the weights of its graph::
 
-        H <- H * (sum_v w_v (B_v^+ + H G_v^- + beta W_v H) / sum_v w_v (B_v^- + H G_v^+ + beta d_v * H))^(1/2)      (5)
+        H <- H * (sum_v w_v (B_v^+ + H G_v^- + alpha W_v H) / sum_v w_v (B_v^- + H G_v^+ + alpha d_v * H))^(1/2)    (7)
 
-    then eq. 15. (5) is eq. 7 of [1]_ summed over the views with their weights, as in the authors' code: as printed,
-    view after view, it can increase (4) (docs/methods.md 8.1).
+    then eq. 15. (7) is eq. 7 of [1]_ summed over the views with their weights, as in the authors' code. As printed,
+    ``consensus="printed"``, eq. 7 is applied view after view without weights, and splits (H G_v)^+ and (H G_v)^-. For
+    gamma below 1, as the paper's 0.5, eq. 15 *maximises* (6) over a (docs/methods.md 8.1).
 
-    Of linear layers only the product enters (1): hidden layers are those of a factorisation of the view by itself,
-    changed as little as the shared codes require. Time is linear in the samples: views are compared on 2000 samples and
-    at most 10000 are clustered, drawn at random, and the others join the cluster of the nearest one. With ``beta > 0``
-    the graphs are of all samples, and the search for neighbours is quadratic in them.
+    The default of alpha is the paper's (docs/multiview.md has others). The search for neighbours is quadratic in the
+    samples; at most 10000 are clustered, drawn at random, and the others join the cluster of the nearest one.
 
     References
     ----------
@@ -184,37 +200,38 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
        Artificial Intelligence, 2017.
     .. [2] A. Ang and N. Gillis, Accelerating nonnegative matrix factorization algorithms using extrapolation, Neural
        Computation 31, 2019. arXiv:1805.06604.
-    .. [3] N. Gillis and A. Kumar, Exact and heuristic algorithms for semi-nonnegative matrix factorization, SIAM
-       Journal on Matrix Analysis and Applications 36, 2015. arXiv:1410.7220.
 
     Examples
     --------
     >>> from laminar import MultiViewDeepNMF
     >>> from laminar.datasets import make_views
     >>> from laminar.metrics import clustering_accuracy
-    >>> data = make_views(90, n_classes=3, n_noise_features=20, random_state=0)
-    >>> model = MultiViewDeepNMF(n_clusters=3, random_state=0).fit(data.views)
-    >>> clustering_accuracy(data.y, model.labels_), bool(model.weights_[3] < 0.02)
-    (1.0, True)
-    >>> one, two, *_ = data.views
-    >>> model.predict([one, two, None, None]).shape  # new samples need not have every view
-    (90,)
+    >>> data = make_views(90, n_classes=3, random_state=0)
+    >>> model = MultiViewDeepNMF((20, 8), n_clusters=3, random_state=0).fit(data.views)
+    >>> clustering_accuracy(data.y, model.labels_)
+    1.0
+    >>> model.transform(data.views).shape, model.transform(data.views, layer=0, view=1).shape
+    ((90, 8), (90, 20))
     """
 
     _parameter_constraints: dict = {
         "layers": ["array-like", Integral, None],
-        "weights": [StrOptions({"agreement", "equal", "auto", "paper"}), "array-like"],
-        "gamma": [Interval(Real, 0, None, closed="neither")],
-        "beta": [Interval(Real, 0, None, closed="left")],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "graph": [StrOptions({"rank", "knn"}), Graph],
+        "graph": [StrOptions({"knn", "rank", "chain"}), Graph, "sparse matrix", np.ndarray, list, dict, None],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left"), None],
+        "scale": [StrOptions({"auto", "invariant", "none"})],
+        "weights": [StrOptions({"auto", "equal"}), "array-like"],
+        "gamma": [Interval(Real, 0, None, closed="neither"), None],
         "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
-        "clustering": [StrOptions(set(CLUSTERINGS))],
+        "clustering": [StrOptions({"spectral", "kmeans"})],
+        "readout": [StrOptions({"raw", "whitened"})],
         "view_sizes": ["array-like", None],
         "normalize": ["boolean"],
+        "pretraining_max_iter": [Interval(Integral, 0, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "rule": [StrOptions({"fast", "published"})],
+        "consensus": [StrOptions({"summed", "printed"})],
         "callback": [callable, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -224,53 +241,58 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
         self,
         layers=None,
         *,
-        weights="agreement",
-        gamma=2.0,
-        beta=0.0,
-        alpha=1.0,
-        graph="rank",
+        graph="knn",
+        n_neighbors=5,
+        alpha=None,
+        scale="auto",
+        weights="auto",
+        gamma=None,
         n_clusters=None,
         clustering="spectral",
+        readout="raw",
         view_sizes=None,
         normalize=True,
+        pretraining_max_iter=None,
         max_iter=150,
         tol=1e-4,
         rule="fast",
+        consensus="summed",
         callback=None,
         random_state=None,
         verbose=0,
     ):
         self.layers = layers
+        self.graph = graph
+        self.n_neighbors = n_neighbors
+        self.alpha = alpha
+        self.scale = scale
         self.weights = weights
         self.gamma = gamma
-        self.beta = beta
-        self.alpha = alpha
-        self.graph = graph
         self.n_clusters = n_clusters
         self.clustering = clustering
+        self.readout = readout
         self.view_sizes = view_sizes
         self.normalize = normalize
+        self.pretraining_max_iter = pretraining_max_iter
         self.max_iter = max_iter
         self.tol = tol
         self.rule = rule
+        self.consensus = consensus
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose
 
     @with_callbacks
-    def fit(self, X: ViewData, y: ArrayLike | None = None, observed: ArrayLike | None = None) -> Self:
-        """Fit the shared codes and the components of every view.
+    def fit(self, X: ViewData, y: ArrayLike | None = None) -> Self:
+        """Fit the layers of every view and the shared codes.
 
         Parameters
         ----------
         X : list or dict of {array-like, sparse matrix} of shape (n_samples, n_features_v), or one such array
-            The views. One array is one view, or several side by side when ``view_sizes`` gives their numbers of
-            features. A sample lacks a view where its row is None, or NaN throughout.
-        y : array-like of shape (n_samples,) or (n_samples, n_attributes), default=None
-            Labels of some or all samples, one column for each attribute; -1, NaN, None and ``pandas.NA`` stand for
-            unknown. Codes of samples of one class become similar.
-        observed : array-like of bool of shape (n_samples, n_views), default=None
-            Which sample has which view, in addition to None and NaN.
+            The views, every sample in every view. One array is one view, or several side by side when ``view_sizes``
+            gives their numbers of features.
+        y : Ignored
+            Not used, present for API consistency; `MultiViewSemiNMF` has labels.
 
         Returns
         -------
@@ -279,198 +301,94 @@ class MultiViewDeepNMF(CallbackSupportMixin, ViewCoder):
         """
         self._validate_params()
         self._check_combination()
-        views = self._read(X, observed)
+        views = self._read(X)
+        if not views.observed.all():
+            raise ValueError(
+                f"{int((~views.observed.all(axis=1)).sum())} samples lack a view, and MultiViewDeepNMF is fitted to "
+                "samples that have all of them: use MultiViewSemiNMF."
+            )
         with threads.own_threads(), hooks(self, self.max_iter, X, y) as hook:
-            rng = check_random_state(self.random_state)
-            shared = self._shared_codes(views)
+            rng, shared = check_random_state(self.random_state), self._shared_codes(views)
             self._warn_constant_views(shared, views)
-            unit = shared.views.scale**2
-            monitor = Monitor(self.max_iter, self.tol, lambda i, value, *_: hook(i, value * unit))
-            fit = self._publish if self.rule == "published" else self._agree
-            self._keep(shared, *fit(shared, views, y, rng, monitor))
+            sizes, graphs = layer_sizes(self.layers, shared.views, self.n_clusters), self._graphs(shared, views)
+            fit = self._publish if self.rule == "published" else self._fine_tune
+            solution, layers, histories = fit(shared, sizes, graphs, rng, self._monitor(shared.compact, hook))
+            self.pretraining_histories_ = dict(zip(self.view_names_, histories, strict=True))
+            self._keep(shared, solution, layers, shared.compact.scale**2)
+        if self._follows_residuals:
+            warn_one_view(self.weights_, self.view_names_)
         self._warn_unconverged()
         return self
 
+    # ---- parameters ----------------------------------------------------------------------------------------------
+
+    def _resolved(self, name: str):
+        """Return a parameter, by the rule where it is None or "auto"."""
+        value = getattr(self, name)
+        return DEFAULTS[self.rule][name] if value is None or value == "auto" else value
+
+    @property
+    def _cluster_graph(self) -> Graph:
+        return KNN(max(1, min(self.n_neighbors, len(self.layers_[-1].representation) - 1)))
+
+    @property
+    def _follows_residuals(self) -> bool:
+        return isinstance(self.weights, str) and self.weights == "auto"
+
     def _check_combination(self) -> None:
-        if not self._moving:
-            return
-        if self.gamma == 1:
-            raise ValueError("gamma=1 puts all the weight on one view: use a gamma above 1, or other weights.")
-        if self.gamma < 1 and self.rule == "fast" and self.weights == "auto":
-            raise ValueError(
-                f'weights="auto" minimises over the weights, for which gamma must be above 1; got {self.gamma}. '
-                'weights="paper" takes any gamma.'
-            )
-        if self.gamma < 1:
+        """Refuse combinations of parameters in which one has no meaning."""
+        if self.rule == "published":
+            if not self._follows_residuals:
+                raise ValueError('rule="published" finds its weights by eq. 15: use weights="auto", or rule="fast".')
+            if self.scale == "invariant":
+                raise ValueError('rule="published" has the printed penalty: use scale="none", or rule="fast".')
+        elif self.consensus == "printed":
+            raise ValueError('consensus="printed" is eq. 7 of the paper: use it with rule="published".')
+        if self.graph is None and self.alpha:
+            raise ValueError(f"alpha={self.alpha} has no effect without a graph: use graph='knn', or alpha=None.")
+        if not self._follows_residuals and self.gamma is not None:
+            raise ValueError(f'gamma={self.gamma} is the exponent of weights="auto": leave it at None.')
+        if self.consensus == "printed":
             warnings.warn(
-                f"gamma={self.gamma} is below 1: views that are fitted worse count more, and the objective may rise.",
+                'consensus="printed" is eq. 7 view after view, without the weights: the objective may increase.',
                 UserWarning,
                 stacklevel=4,
             )
+        check_gamma(self._resolved("gamma"), self.rule)
 
-    @property
-    def _moving(self) -> bool:
-        """Whether weights follow the residuals."""
-        return self.rule == "published" or (isinstance(self.weights, str) and self.weights in ("auto", "paper"))
-
-    # ---- views ---------------------------------------------------------------------------------------------------
-
-    @property
-    def _centred(self) -> bool:
-        return self.normalize and self.rule == "fast"
-
-    def _shared_codes(self, views: Views, fitted: dict[object, View] | None = None) -> SharedCodes:
-        """Return the views normalised as in this fit, or as when the model was fitted."""
-        parts = []
-        for name, array, has in zip(views.names, views.arrays, views.observed.T, strict=True):
-            if not self.normalize:
-                parts.append(wrap(array))
-            elif fitted is not None:
-                parts.append(Normalized(array, has, fitted[name].mean.astype(array.dtype), fitted[name].size))
-            elif self.rule == "published":  # samples at unit length, and no more
-                parts.append(Normalized(array, has, np.zeros(array.shape[1], array.dtype), 1.0))
-            else:
-                parts.append(Normalized(array, has))
-        stacked = Stacked(parts, np.ones(len(parts)))
-        # Squares are double, codes have the type of X and are larger than it, though hardly a thousand times.
-        if stacked.scale > min(1e150, 1e-3 * float(np.finfo(stacked.dtype).max)):
-            raise ValueError(
-                f"The largest magnitude in X is {stacked.scale:.3g}: its square or its codes are out of range. Divide "
-                "X by a constant, or use normalize=True."
-            )
-        return SharedCodes(stacked, views.observed, Free() if self._centred else NonNegative())
-
-    def _warn_constant_views(self, shared: SharedCodes, views: Views) -> None:
-        constant = [name for name, part in zip(views.names, shared.views.parts, strict=True) if part.sqnorm == 0]
-        if constant and len(views.names) > 1:
-            warnings.warn(f"All samples are equal in views {constant}: they have no effect.", UserWarning, stacklevel=5)
-
-    def _sizes(self, views: Stacked) -> tuple[int, ...]:
-        """The sizes of the layers, from the input up."""
-        n, p = views.shape
-        if self.layers is None and self.rule == "published":
-            return tuple(max(1, min(k, n, p)) for k in (100, 50))
-        if self.layers is None:
-            return (max(1, min(max(30, 2 * (self.n_clusters or 1)), n - 1, p)) + int(self._centred),)
-        sizes = np.atleast_1d(self.layers)
-        if sizes.ndim != 1 or not len(sizes) or sizes.dtype.kind not in "iu" or sizes.min() < 1:
-            raise ValueError(f"layers must be one or more whole numbers above 0, as (100, 50); got {self.layers!r}.")
-        if self._centred and sizes[-1] < 2:
-            raise ValueError(
-                "around a mean k codes hold k - 1 directions: the last of layers must be 2 or more, or "
-                f"normalize=False; got {self.layers!r}."
-            )
-        if sizes.min() < sizes[-1]:
-            raise ValueError(f"no layer may be smaller than the last, which all views share; got {self.layers!r}.")
-        return tuple(int(k) for k in sizes)
+    def _graphs(self, shared: SharedCodes, views: Views) -> list[GraphOperator] | None:
+        """Return the graph of every view; None where there is no penalty."""
+        specs = graphs_of_views(self.graph, views.names, self.n_neighbors, shared.views.shape[0])
+        if specs is None or self._resolved("alpha") == 0:
+            return None
+        triples = zip(shared.compact.parts, views.arrays, specs, strict=True)
+        return [view_graph(*triple) for triple in triples]
 
     # ---- fitting -------------------------------------------------------------------------------------------------
 
-    def _agree(self, whole: SharedCodes, views: Views, y, rng, monitor: Monitor) -> tuple[Solution, list[list[Layer]]]:
-        sizes = self._sizes(whole.views)
-        small = Stacked([isometric(part) for part in whole.views.parts], np.ones(len(views.names)))
-        seen = small.parts, views.observed, named_graph(self.graph, self.n_clusters, views.observed)
-        weights = given_weights(self.weights, *seen, rng)
-        shares = np.full(len(views.names), 1 / len(views.names)) if weights is None else weights
-        operator = codes_graph(*seen, shares, beta=self.beta, y=y, alpha=self.alpha)
-        penalties = [] if operator is None else [smooth_codes(operator, 1.0)]
-        k, shared = sizes[-1] - int(self._centred), replace(whole, views=small, penalties=penalties)
-        if weights is None:
-            solution = weighted_consensus(shared, k, self.gamma, rng, monitor)
-        else:
-            solution = consensus(shared, k, weights, rng, monitor)
-        solution = all_views(replace(whole, penalties=penalties), solution)
-        H, Z = solution.factors["H"], solution.factors["Z"]
-        pairs = zip(whole.views.parts, whole.views.slices, strict=True)
-        layers = [view_layers(part, np.ascontiguousarray(Z[s].T), sizes[:-1], H, rng) for part, s in pairs]
-        return solution, layers
-
-    def _publish(
-        self, whole: SharedCodes, views: Views, y, rng, monitor: Monitor
-    ) -> tuple[Solution, list[list[Layer]]]:
-        if not views.observed.all():
-            raise ValueError('rule="published" needs every sample in every view: use rule="fast".')
-        graphs: list = [None] * len(views.names)
-        if self.beta > 0:
-            graph = named_graph(self.graph, self.n_clusters, views.observed)
-            graphs = view_graphs(whole.views.parts, views.observed, graph)
-        return published_views.run(
-            whole.views,
-            self._sizes(whole.views),
+    def _fine_tune(self, shared: SharedCodes, sizes, graphs, rng, monitor: Monitor) -> Fitted:
+        return fine_tuning.run(
+            shared,
+            sizes,
             graphs,
             rng,
-            gamma=self.gamma,
-            beta=self.beta,
+            alpha=self._resolved("alpha"),
+            invariant=self._resolved("scale") == "invariant",
+            weights=given_weights(self.weights, len(shared.views.parts)),
+            gamma=self._resolved("gamma"),
+            pretraining_max_iter=self._resolved("pretraining_max_iter"),
             monitor=monitor,
         )
 
-    def _keep(self, shared: SharedCodes, solution: Solution, view_layers: list[list[Layer]]) -> None:
-        """Set the fitted attributes."""
-        H, Z, powers = (solution.factors[name] for name in ("H", "Z", "powers"))
-        self.weights_, self.views_ = solution.factors["weights"], {}
-        for name, power, part, layers in zip(self.view_names_, powers, shared.views.parts, view_layers, strict=True):
-            mean, size = np.zeros(part.shape[1], part.dtype), 1.0
-            if isinstance(part, Normalized):
-                mean, size = part.mean, part.size
-            self.views_[name] = View(float(power), in_units(layers, size), mean, size)
-        views = self.views_.values()
-        self.components_ = np.hstack([view.layers[-1].components for view in views])
-        self.mean_ = np.concatenate([view.mean for view in views])
-        self.layers_ = [Layer(self.components_, self.components_, H)]
-        self.objective_history_ = np.array(solution.history) * shared.views.scale**2
-        self.n_iter_, self.converged_, self._n_features_out = solution.n_iter, solution.converged, H.shape[1]
-        weighted = Z * shared.roots(powers, Z.dtype)
-        self._basis = readout_basis(H, weighted, *shared.spread(powers), self.n_clusters or H.shape[1])
-        self.clusters_ = CLUSTERINGS[self.clustering](H, self.random_state, self._basis, self.graph)
-        self.embedding_ = self._read_out(H, "whitened")
-        if len(views) > 1 and self._moving and self.weights_.max() > 0.9:
-            warnings.warn(
-                f"view {self.view_names_[int(self.weights_.argmax())]!r} has {self.weights_.max():.3f} of the weight: "
-                "weights by residuals favour views that are easy to fit. weights='agreement' does not.",
-                UserWarning,
-                stacklevel=5,
-            )
-
-    # ---- what a fitted model is used for -------------------------------------------------------------------------
-
-    def _read_out(self, H: np.ndarray, readout: str) -> np.ndarray:
-        if readout == "whitened":
-            return embed(H, self._basis).astype(H.dtype)
-        if readout == "isometric":
-            return (H @ isometry(self._weighted().T)).astype(H.dtype)
-        return H
-
-    def _weighted(self) -> np.ndarray:
-        """Return transposed components, with the weights of their views."""
-        return np.vstack([v.layers[-1].components.T * (v.size * v.weight**0.5) for v in self.views_.values()])
-
-    def _coded(self, views: Views) -> np.ndarray:
-        """Return codes of samples."""
-        shared, *known = self._known(views)
-        return shared.code(*known)
-
-    def _explained(self, views: Views) -> float:
-        """Return the share of samples their codes explain."""
-        shared, *known = self._known(views)
-        return shared.explained(*known)
-
-    def _known(self, views: Views) -> tuple[SharedCodes, np.ndarray, np.ndarray]:
-        """Return samples normalised as in the fit, the weights of the views and their components."""
-        shared = self._shared_codes(views, self.views_)
-        weights = np.array([view.weight for view in self.views_.values()])
-        return shared, weights, self._weighted().astype(shared.views.dtype)
-
-    def inverse_transform(self, H: ArrayLike) -> np.ndarray:  # type: ignore[override]  # one set of codes
-        """Reconstruct the views of samples from codes.
-
-        Parameters
-        ----------
-        H : array-like of shape (n_samples, n_codes)
-            Codes.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features of all views)
-            ``mean_ + H @ components_``: samples of unit norm in every view, side by side.
-        """
-        return super().inverse_transform(H) + self.mean_
+    def _publish(self, shared: SharedCodes, sizes, graphs, rng, monitor: Monitor) -> Fitted:
+        return published.run(
+            shared,
+            sizes,
+            graphs or [None] * len(shared.views.parts),
+            rng,
+            gamma=self._resolved("gamma"),
+            alpha=self._resolved("alpha"),
+            printed=self.consensus == "printed",
+            pretraining_max_iter=self._resolved("pretraining_max_iter"),
+            monitor=monitor,
+        )

@@ -1,22 +1,24 @@
-"""Graphs of views, and the graph over which shared codes are smooth."""
+"""Graphs of views, and of samples of one class, over which shared codes are smooth."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.preprocessing import normalize
 
-from .._engine.data.derived import coordinates
+from .._engine.data.derived import Normalized, coordinates
 from .._engine.data.matrix import Matrix, dense
 from .._engine.linalg.small import unit_rows
 from .._utils.labels import read_labels
-from ..graphs import KNN, Graph, Labels, Rank
-from ..graphs.operators import GraphOperator, SparseOperator, SumOperator
+from ..graphs import KNN, Graph, GraphOperator, Labels, Rank, as_graph
+from ..graphs.operators import SumOperator
 
 
 def named_graph(graph: str | Graph, n_clusters: int | None, observed: np.ndarray) -> Graph:
-    """A graph as it is, "rank" for so many clusters, or "knn": five neighbours, where every view has so many samples.
+    """Return a graph as it is, "rank" for so many clusters, or "knn": five neighbours, or as many as every view has.
 
     Examples
     --------
@@ -29,18 +31,44 @@ def named_graph(graph: str | Graph, n_clusters: int | None, observed: np.ndarray
     return Rank(n_clusters=n_clusters) if graph == "rank" else KNN(max(1, min(5, fewest - 1)))
 
 
-def view_graphs(views: Sequence[Matrix], observed: np.ndarray, graph: Graph) -> list[SparseOperator]:
-    """The graph of all samples of each view; those that lack it have no edge.
+def graphs_of_views(graph, names: Sequence[Hashable], n_neighbors: int, n_samples: int) -> list[Graph] | None:
+    """Return the graph of every view, by one name or graph for all, or one a view; None where there is none.
+
+    Examples
+    --------
+    >>> graphs_of_views({"a": "chain", "b": "knn"}, ["a", "b"], 5, n_samples=4)
+    [Chain(), KNN(n_neighbors=3, weight='binary', symmetrize='union', bandwidth=None)]
+    """
+    if graph is None or n_samples < 2:  # one sample has no neighbours
+        return None
+    if isinstance(graph, Mapping) and not sp.issparse(graph):
+        if set(graph) != set(names):
+            raise ValueError(f"graph has the keys {list(graph)}, but the views are {list(names)}: give one a view.")
+        graph = [graph[name] for name in names]
+    if not isinstance(graph, list):
+        graph = [graph] * len(names)
+    if len(graph) != len(names):
+        raise ValueError(f"graph must be one for all views or a list of {len(names)}, one a view; got {len(graph)}.")
+    nearest = KNN(min(n_neighbors, n_samples - 1))
+    found = [nearest if isinstance(one, str) and one == "knn" else as_graph(one) for one in graph]
+    if None in found:
+        raise ValueError("graph=None is for all views: give every view a graph, or none.")
+    return cast(list[Graph], found)
+
+
+def view_graph(view: Matrix, array, graph: Graph) -> GraphOperator:
+    """Return a graph of the samples of one view, of which ``array`` has the features before they were normalised.
 
     Examples
     --------
     >>> from laminar._engine.data.wrap import wrap
-    >>> view = wrap(np.array([[1.0, 0.0], [5.0, 0.1], [0.0, 0.0], [0.0, 2.0]]))
-    >>> view_graphs([view], np.array([[True], [True], [False], [True]]), Rank(1))[0].degree
-    array([1. , 1.5, 0. , 0.5])
+    >>> X = np.array([[0.0], [1.0], [1.1]])
+    >>> view_graph(wrap(X), X, KNN(1)).degree
+    array([1., 2., 1.])
     """
-    rows = np.arange(len(observed))
-    return [SparseOperator(edges(view, rows, has, graph)) for view, has in zip(views, observed.T, strict=True)]
+    if sp.issparse(array):  # an array of all entries would be larger than the data
+        return graph.build(normalize(array) if isinstance(view, Normalized) else array)
+    return graph.build(dense(view.rows(slice(0, view.shape[0]))))
 
 
 def edges(view: Matrix, rows: np.ndarray, observed: np.ndarray, graph: Graph) -> sp.csr_array:
@@ -56,21 +84,17 @@ def edges(view: Matrix, rows: np.ndarray, observed: np.ndarray, graph: Graph) ->
     return sp.csr_array(place.T @ W @ place)
 
 
-def codes_graph(
-    views: Sequence[Matrix], observed: np.ndarray, graph: Graph, weights: np.ndarray, *, beta: float, y, alpha: float
-) -> SumOperator | None:
-    """Return the graph over which codes are to be smooth: those of the views, and samples of one class linked.
+def classes_graph(y, alpha: float, n_samples: int) -> SumOperator | None:
+    """Return the graph that links samples of one class, with weights that sum over attributes.
 
     Parameters
     ----------
-    views, observed, graph
-        As for `view_graphs`.
-    weights : ndarray of shape (n_views,)
-        Weight of each view.
-    beta, alpha : float
-        Weights of the graphs and of the labels.
     y : array-like of shape (n_samples,) or (n_samples, n_attributes), or None
         Labels, some of them.
+    alpha : float
+        Weight of the links.
+    n_samples : int
+        Number of samples.
 
     Returns
     -------
@@ -79,17 +103,11 @@ def codes_graph(
 
     Examples
     --------
-    >>> from laminar._engine.data.wrap import wrap
-    >>> one, has = wrap(np.eye(3)), np.ones((3, 1), bool)
-    >>> codes_graph([one], has, Rank(1), np.ones(1), beta=0.0, y=[0, 0, -1], alpha=2.0).degree
+    >>> classes_graph([0, 0, -1], 2.0, 3).degree
     array([1., 1., 0.])
     """
-    terms: list[tuple[float, GraphOperator]] = []
-    if beta > 0:
-        graphs = view_graphs(views, observed, graph)
-        terms += [(beta * float(weight), one) for weight, one in zip(weights, graphs, strict=True)]
-    if y is not None and alpha > 0:
-        by_class = Labels(normalize="class")
-        terms += [(alpha, by_class.link(None, attribute)) for attribute in read_labels(y, len(observed))]
-    operator = SumOperator(terms)
+    if y is None or alpha == 0:
+        return None
+    by_class = Labels(normalize="class")
+    operator = SumOperator([(alpha, by_class.link(None, attribute)) for attribute in read_labels(y, n_samples)])
     return operator if np.any(operator.row_curvature) else None

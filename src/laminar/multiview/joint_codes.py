@@ -12,7 +12,7 @@ from .multinmf_problem import shares
 
 
 def joint_codes(
-    linear: list[np.ndarray], bases: list[np.ndarray], observed: np.ndarray, lam: np.ndarray
+    linear: list[np.ndarray], bases: list[np.ndarray], observed: np.ndarray, alpha: np.ndarray
 ) -> tuple[list[np.ndarray], np.ndarray]:
     """The best codes of each view for given components, zero where it is missing, and their consensus.
 
@@ -25,7 +25,7 @@ def joint_codes(
         Of each view the products with its components, and the transposed components; both with sum one.
     observed : ndarray of bool of shape (n_samples, n_views)
         Which sample has which view.
-    lam : ndarray of shape (n_views,)
+    alpha : ndarray of shape (n_views,)
         How strongly codes are drawn to the consensus.
 
     Examples
@@ -39,17 +39,17 @@ def joint_codes(
     codes, mean = [np.zeros_like(B) for B in linear], np.zeros_like(linear[0])
     for pattern in np.unique(observed, axis=0):
         rows, present = np.flatnonzero((observed == pattern).all(axis=1)), np.flatnonzero(pattern)
-        gram = _joint_gram([bases[v] for v in present], lam[present]).astype(dtype)
+        gram = _joint_gram([bases[v] for v in present], alpha[present]).astype(dtype)
         B = np.hstack([linear[v][rows] for v in present])
         H, solver = np.zeros_like(B), nnls_solver(gram)
         threads.each(lambda b, H=H, B=B, solver=solver: solver(H[b], B[b]), threads.blocks(len(rows), 256))
-        for i, (v, share) in enumerate(zip(present, shares(lam[present]), strict=True)):
+        for i, (v, share) in enumerate(zip(present, shares(alpha[present]), strict=True)):
             codes[v][rows] = H[:, i * k : (i + 1) * k]
             mean[rows] += dtype.type(share) * codes[v][rows]
     return codes, mean
 
 
-def _joint_gram(bases: list[np.ndarray], lam: np.ndarray) -> np.ndarray:
+def _joint_gram(bases: list[np.ndarray], alpha: np.ndarray) -> np.ndarray:
     """Curvature of the objective in the codes of all views side by side, the consensus being their mean."""
-    coupling = np.diag(lam) - np.outer(lam, shares(lam))
+    coupling = np.diag(alpha) - np.outer(alpha, shares(alpha))
     return block_diag(*(gram_of(Z.astype(np.float64)) for Z in bases)) + np.kron(coupling, np.eye(bases[0].shape[1]))

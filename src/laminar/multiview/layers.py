@@ -1,15 +1,20 @@
-"""The layers of each view under shared codes, in its own units."""
+"""The layers of each view under shared codes: pre-training, the layers of a fit, and their units."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from .._base.coding import Layer
+from .._engine.constraints import NonNegative
+from .._engine.data.derived import Stacked
 from .._engine.data.matrix import Matrix
-from .._engine.starts import STARTS
+from .._engine.data.wrap import wrap
+from .._engine.linalg.small import isometry
+from .._engine.regression import best_codes
+from .._engine.semi_nmf import semi_nmf
 from ..deep.composition import compose, keep_close, pretrain, regress
 
 
@@ -33,21 +38,81 @@ class View:
     size: float
 
 
-def view_layers(
-    part: Matrix, basis: np.ndarray, sizes: Sequence[int], H: np.ndarray, rng: np.random.RandomState
-) -> list[Layer]:
-    """Return the layers of one view, hidden ones as close to its own factorisation as the top one allows."""
-    if not sizes:
-        return [Layer(basis, basis, H)]
-    scale = H.dtype.type(part.scale)
+@dataclass
+class Hidden:
+    """The hidden layers of one view, in its unit scale.
 
-    def fit(below: Matrix, k: int) -> np.ndarray:
-        return STARTS["svd"](below, k, rng)[0].astype(H.dtype)
+    Attributes
+    ----------
+    view : Matrix
+        The view, with all its features.
+    codes, weights : lists of ndarray
+        Layer by layer; no layer at all for a model of one.
+    histories : list of ndarray
+        The objective after every sweep of pre-training, layer by layer.
+    """
 
-    codes, weights = pretrain(part, sizes, fit)
-    weights = keep_close([*weights, regress(H / scale, codes[-1])], basis)
-    codes = [*(h * scale for h in codes), H]
-    return [Layer(*layer) for layer in zip(weights, compose(weights), codes, strict=True)]
+    view: Matrix
+    codes: list[np.ndarray] = field(default_factory=list)
+    weights: list[np.ndarray] = field(default_factory=list)
+    histories: list[np.ndarray] = field(default_factory=list)
+
+    @classmethod
+    def pretrained(
+        cls, view: Matrix, small: Matrix, sizes: Sequence[int], rng: np.random.RandomState, max_iter: int
+    ) -> Hidden:
+        """Factorise a view layer by layer; ``small`` has its inner products, and no more features than samples."""
+        found = cls(view)
+
+        def fit(below: Matrix, k: int) -> np.ndarray:
+            # More codes than the rank fit without error from the start.
+            solution = semi_nmf(below, k, rng, max_iter=max_iter if k <= min(below.shape) else 0)
+            found.histories.append(np.array(solution.history) * below.scale**2)
+            return solution.factors["H"]
+
+        found.codes, found.weights = pretrain(small, sizes, fit)
+        if found.codes and small is not view:
+            found.weights[0] = regress(found.codes[0], view)
+        return found
+
+    def top(self, small: Matrix) -> Matrix:
+        """Return what the shared layer factorises: the last codes in the distances of the view, or the view."""
+        if not self.codes:
+            return small
+        return wrap(self.codes[-1] @ isometry(compose(self.weights)[-1]).astype(self.view.dtype))
+
+    def under(self, H: np.ndarray, basis: np.ndarray) -> list[Layer]:
+        """Return the layers that lead from a view to shared codes H on this basis, with as little change as possible.
+
+        Hidden codes are the best ones on the bases that result.
+        """
+        if not self.codes:
+            return [Layer(basis, basis, H)]
+        scale = H.dtype.type(self.view.scale)
+        weights = keep_close([*self.weights, regress(H / scale, self.codes[-1])], basis)
+        bases = compose(weights)
+        codes = [best_codes(self.view, np.ascontiguousarray(B.T), NonNegative()) * scale for B in bases[:-1]]
+        return [Layer(*layer) for layer in zip(weights, bases, [*codes, H], strict=True)]
+
+
+def layer_sizes(layers, views: Stacked, n_clusters: int | None) -> tuple[int, ...]:
+    """Return the sizes of the layers, from the input up; None means (100, 50), or as many as the views allow.
+
+    Examples
+    --------
+    >>> views = Stacked([wrap(np.ones((60, 30))), wrap(np.ones((60, 12)))], [1.0, 1.0])
+    >>> layer_sizes(None, views, 4), layer_sizes(5, views, None)
+    ((30, 15), (5,))
+    """
+    if layers is None:
+        first = max(1, min(100, views.shape[0], int(np.diff(views.edges).max())))
+        return first, min(first, max(1, min(50, first // 2), n_clusters or 1))
+    sizes = np.atleast_1d(layers)
+    if sizes.ndim != 1 or not len(sizes) or sizes.dtype.kind not in "iu" or sizes.min() < 1:
+        raise ValueError(f"layers must be one or more whole numbers above 0, as (100, 50); got {layers!r}.")
+    if sizes.min() < sizes[-1]:
+        raise ValueError(f"no layer may be smaller than the last, which all views share; got {layers!r}.")
+    return tuple(int(k) for k in sizes)
 
 
 def in_units(layers: Sequence[Layer], size: float) -> list[Layer]:

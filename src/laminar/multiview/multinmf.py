@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._base.clusters import Clusters, reader
 from .._base.coding import Layer
+from .._base.graph_clusters import PlainClusters
 from .._base.views import ViewCoder
 from .._engine.data.matrix import smallest
 from .._engine.data.wrap import wrap
@@ -31,7 +32,7 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
     Minimises over H_v >= 0 (n_samples, k), the codes of view v, Z_v >= 0 (k, n_features_v), its components
     (scikit-learn's NMF calls them W and H), and C (n_samples, k), the consensus::
 
-        1/2 sum_v ||X_v - H_v Z_v||^2 + lam_v ||H_v Q_v - C||^2,   Q_v = diag(Z_v 1)                                (1)
+        1/2 sum_v ||X_v - H_v Z_v||^2 + alpha_v ||H_v Q_v - C||^2,   Q_v = diag(Z_v 1)                              (1)
 
     where every view X_v is divided by its sum. It is half the objective of [1]_. The codes of a view are compared with
     the consensus as if its components had sum one, so that (1) does not depend on their scales.
@@ -42,8 +43,8 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
         Number of components k of every view; None means ``n_clusters``, or 10 if that is None as well.
     n_clusters : int or None, default=None
         Number of clusters of ``labels_``, `predict` and `fit_predict`; None means the number of components.
-    lam : float or array-like of shape (n_views,), default=0.01
-        The weights lam_v, one for all views or one for each. With 0 for all, the views are factorised one by one and
+    alpha : float or array-like of shape (n_views,), default=0.01
+        The weights alpha_v, one for all views or one for each. With 0 for all, the views are factorised one by one and
         the consensus is the mean of their codes.
     init : {"chained", "random"} or sequence of (H, Z), default="chained"
         Initial factors: NMF of one view after the other, three times round, each with the codes of the view before it
@@ -61,6 +62,8 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
     rule : {"fast", "published"}, default="fast"
         Coordinate descent with extrapolation, and in the end the minimiser of (1) over all H_v and C for the final
         components; or the multiplicative updates of [1]_.
+    readout : {"raw", "whitened"}, default="raw"
+        Form of the consensus that is clustered: as it is, or whitened, with rows of unit norm.
     view_sizes : sequence of int or None, default=None
         Number of features of each view, where X is one array with the views side by side. None means that one array is
         one view.
@@ -74,7 +77,7 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
     Attributes
     ----------
     consensus_ : ndarray of shape (n_samples, n_components)
-        C, the mean of the codes of all views, weighted by ``lam``.
+        C, the mean of the codes of all views, weighted by ``alpha``.
     representations_ : dict of ndarray of shape (n_samples, n_components)
         H_v by the name or position of the view, for views with sum one.
     components_ : ndarray of shape (n_components, n_features of all views)
@@ -85,7 +88,7 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
     layers_ : list of Layer
         One layer. Its ``weights`` and ``components`` are ``components_``; its ``representation`` is the consensus.
     clusters_ : Clusters
-        k-means of the consensus as it is, fitted when first needed.
+        k-means of the consensus, in the form of ``readout``, fitted when first needed.
     labels_ : ndarray of shape (n_samples,)
         Cluster of each training sample, computed on first use.
     objective_history_ : ndarray of shape (n_iter_,)
@@ -105,23 +108,24 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
 
     See Also
     --------
-    MultiViewDeepNMF : One set of codes for views of any sign, some of them missing.
+    MultiViewSemiNMF : One set of codes for views of any sign, some of them missing.
+    MultiViewDeepNMF : One set of codes for views of any sign, with several layers.
     NMF : One view.
 
     Notes
     -----
     **Algorithm.** For one view, without its index, let e_a be the squared norm of h_a and c_a its inner product with
-    column a of C. With G' = H^T H and f_a = z_a + (h_a^T X - G'_a Z + lam c_a) / G'_aa, each component is the minimiser
-    of (1) for the others fixed, and the codes follow by HALS::
+    column a of C. With G' = H^T H and f_a = z_a + (h_a^T X - G'_a Z + alpha c_a) / G'_aa, each component is the
+    minimiser of (1) for the others fixed, and the codes follow by HALS::
 
-        z_a <- max(0, f_a - lam q),   q = sum_j z_aj, by Newton's method on q                                       (2)
-        h_a <- max(0, h_a - (H g_a - b_a) / G_aa),   G = Z Z^T + lam I,   B = X Z^T + lam C                         (3)
+        z_a <- max(0, f_a - alpha q),   q = sum_j z_aj, by Newton's method on q                                     (2)
+        h_a <- max(0, h_a - (H g_a - b_a) / G_aa),   G = Z Z^T + alpha I,   B = X Z^T + alpha C                     (3)
 
-    (3) with components of sum one. After all views, ``C <- sum_v lam_v H_v / sum_v lam_v``. Updates of a view are
+    (3) with components of sum one. After all views, ``C <- sum_v alpha_v H_v / sum_v alpha_v``. Updates of a view are
     extrapolated after [2]_. ``rule="published"`` (docs/methods.md 8.2)::
 
-        z_aj <- z_aj ((H^T X)_aj + lam c_a) / ((H^T H Z)_aj + lam q_a e_a),   q_a = sum_j z_aj                      (4)
-        Z <- Q^-1 Z,   H <- H Q,   H <- H * (X Z^T + lam C) / (H Z Z^T + lam H)                                     (5)
+        z_aj <- z_aj ((H^T X)_aj + alpha c_a) / ((H^T H Z)_aj + alpha q_a e_a),   q_a = sum_j z_aj                  (4)
+        Z <- Q^-1 Z,   H <- H Q,   H <- H * (X Z^T + alpha C) / (H Z Z^T + alpha H)                                 (5)
 
     None of these increases (1). `transform` minimises (1) over the codes and the consensus of new samples, for the
     final components and for the views they have.
@@ -147,12 +151,13 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
     _parameter_constraints: dict = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
-        "lam": [Interval(Real, 0, None, closed="left"), "array-like"],
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
         "init": [StrOptions({"chained", "random"}), "array-like"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "max_inner_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "rule": [StrOptions(set(RULES))],
+        "readout": [StrOptions({"raw", "whitened"})],
         "view_sizes": ["array-like", None],
         "callback": [callable, None],
         "random_state": ["random_state"],
@@ -164,12 +169,13 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
         n_components=None,
         *,
         n_clusters=None,
-        lam=0.01,
+        alpha=0.01,
         init="chained",
         max_iter=30,
         max_inner_iter=200,
         tol=1e-4,
         rule="fast",
+        readout="raw",
         view_sizes=None,
         callback=None,
         random_state=None,
@@ -177,12 +183,13 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
     ):
         self.n_components = n_components
         self.n_clusters = n_clusters
-        self.lam = lam
+        self.alpha = alpha
         self.init = init
         self.max_iter = max_iter
         self.max_inner_iter = max_inner_iter
         self.tol = tol
         self.rule = rule
+        self.readout = readout
         self.view_sizes = view_sizes
         self.callback = callback
         self.random_state = random_state
@@ -207,11 +214,11 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
         """
         self._validate_params()
         read = self._read(X, allow_missing=False)
-        lam = self._weights(len(read.names))
+        alpha = self._weights(len(read.names))
         with threads.own_threads(), hooks(self, self.max_iter, X, y) as hook:
             views = self._start(read)
-            self._run(views, lam, Monitor(self.max_iter, self.tol, hook, n_small=1))
-            self._keep(views, lam, read)
+            self._run(views, alpha, Monitor(self.max_iter, self.tol, hook, n_small=1))
+            self._keep(views, alpha, read)
         self._warn_unconverged()
         return self
 
@@ -221,15 +228,20 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
         if least[worst] < 0:
             raise ValueError(
                 f"Negative values in data passed to {type(self).__name__}: the smallest entry of view "
-                f"{views.names[worst]!r} is {least[worst]:.3g}. Use MultiViewDeepNMF for views of any sign, or shift "
+                f"{views.names[worst]!r} is {least[worst]:.3g}. Use MultiViewSemiNMF for views of any sign, or shift "
                 "this one."
             )
 
     def _weights(self, n_views: int) -> np.ndarray:
-        lam = np.asarray(self.lam) if np.ndim(self.lam) else np.full(n_views, self.lam)
-        if lam.shape != (n_views,) or lam.dtype.kind not in "fiu" or not np.isfinite(lam).all() or lam.min() < 0:
-            raise ValueError(f"lam must be one number or {n_views}, one a view, and not below 0; got {self.lam!r}.")
-        return lam.astype(np.float64)
+        alpha = np.asarray(self.alpha) if np.ndim(self.alpha) else np.full(n_views, self.alpha)
+        if (
+            alpha.shape != (n_views,)
+            or alpha.dtype.kind not in "fiu"
+            or not np.isfinite(alpha).all()
+            or alpha.min() < 0
+        ):
+            raise ValueError(f"alpha must be one number or {n_views}, one a view, and not below 0; got {self.alpha!r}.")
+        return alpha.astype(np.float64)
 
     @property
     def _width(self) -> int:
@@ -268,39 +280,39 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
             views[-1].normalize()
         return views
 
-    def _run(self, views: list[ViewFactors], lam: np.ndarray, monitor: Monitor) -> None:
+    def _run(self, views: list[ViewFactors], alpha: np.ndarray, monitor: Monitor) -> None:
         """Alternate over the views and the consensus."""
         rule = RULES[self.rule]
         # An objective below this part of the data is a perfect fit at the given precision.
         monitor.floor = self.tol * sum(view.data.sqnorm / view.total**2 for view in views)
-        mean = consensus(views, lam)
+        mean = consensus(views, alpha)
         while monitor.running:
-            for view, weight in zip(views, lam, strict=True):
+            for view, weight in zip(views, alpha, strict=True):
                 target = mean * mean.dtype.type(view.total)
                 view.fit(rule, target, float(weight), max_iter=self.max_inner_iter, tol=self.tol)
-            mean = consensus(views, lam)
-            monitor.step(objective(views, lam, mean))
+            mean = consensus(views, alpha)
+            monitor.step(objective(views, alpha, mean))
         self.objective_history_, self.n_iter_ = np.array(monitor.history), monitor.n_iter
         self.converged_ = monitor.converged
 
-    def _keep(self, views: list[ViewFactors], lam: np.ndarray, read: Views) -> None:
+    def _keep(self, views: list[ViewFactors], alpha: np.ndarray, read: Views) -> None:
         """Set the fitted attributes."""
         self.totals_ = np.array([view.total * view.data.scale for view in views])
         if not np.isfinite(self.totals_.astype(read.arrays[0].dtype)).all():
             raise ValueError(f"The sums of the views, {self.totals_}, are out of range: divide X by a constant.")
-        self._lam, dtype = lam, views[0].Z.dtype
+        self._alpha, dtype = alpha, views[0].Z.dtype
         self.components_ = np.hstack([v.Z.T * dtype.type(s) for v, s in zip(views, self.totals_, strict=True)])
         if self.rule == "fast":
             codes, self.consensus_ = self._codes_of(read)
             for view, H in zip(views, codes, strict=True):
                 view.H = H * dtype.type(view.total)
-            self.objective_history_[-1] = objective(views, lam, self.consensus_)
+            self.objective_history_[-1] = objective(views, alpha, self.consensus_)
         else:
-            self.consensus_ = consensus(views, lam)
+            self.consensus_ = consensus(views, alpha)
         codes = [view.H / dtype.type(view.total) for view in views]
         self.representations_ = dict(zip(read.names, codes, strict=True))
         self.layers_ = [Layer(self.components_, self.components_, self.consensus_)]
-        self.clusters_ = _PlainClusters(self.consensus_, self.random_state)
+        self.clusters_ = (PlainClusters if self.readout == "raw" else Clusters)(self.consensus_, self.random_state)
         self._n_features_out = self._width
 
     # ---- what a fitted model is used for -------------------------------------------------------------------------
@@ -337,16 +349,9 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
         for array, Z, total in zip(views.arrays, bases, self.totals_, strict=True):
             data = wrap(array)
             linear.append(data.product(Z) * dtype.type(data.scale / total))
-        return joint_codes(linear, bases, views.observed, self._lam)
+        return joint_codes(linear, bases, views.observed, self._alpha)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
         return tags
-
-
-class _PlainClusters(Clusters):
-    """k-means of codes as they are."""
-
-    def features(self, H: np.ndarray) -> np.ndarray:
-        return H.astype(np.float64, copy=False)  # k-means of float32 refuses float64

@@ -1,6 +1,6 @@
 """One view of MultiNMF: a non-negative factorisation with codes near a target (docs/methods.md 8.2).
 
-    1/2 ||X - H Z||^2 + lam/2 ||H Q - T||^2,   Q = diag(sums of the components)
+    1/2 ||X - H Z||^2 + alpha/2 ||H Q - T||^2,   Q = diag(sums of the components)
 
 Neither term changes when a component is scaled and its codes are scaled back; between fits components have sum one,
 where Q is the identity.
@@ -61,64 +61,64 @@ class ViewFactors:
         share = safe_divide(nonzero.astype(np.float64), q).astype(self.Z.dtype)
         self.Z = np.where(nonzero, self.Z * share, self.Z.dtype.type(1 / len(self.Z)))
 
-    def fit(self, rule: ViewRule, target: np.ndarray, lam: float, *, max_iter: int, tol: float) -> None:
+    def fit(self, rule: ViewRule, target: np.ndarray, alpha: float, *, max_iter: int, tol: float) -> None:
         """Minimise the objective of this view over both factors."""
         constraints = {"Z": NonNegative(), "H": NonNegative()}
-        problem = Problem(constraints, [fit(self.data), near_target(target, lam)])
+        problem = Problem(constraints, [fit(self.data), near_target(target, alpha)])
         updates, start = {"Z": rule.components, "H": rule.codes}, {"Z": self.Z, "H": self.H}
         found = solve(problem, start, updates, monitor=Monitor(max_iter, tol), extrapolate=rule.extrapolate)
         self.Z, self.H = found.factors["Z"], found.factors["H"]
         self.normalize()
 
 
-def near_target(target: np.ndarray, lam: float) -> Addend:
-    """``lam/2 ||H Q - T||^2`` as a function of H, or of Z through the sums Q."""
+def near_target(target: np.ndarray, alpha: float) -> Addend:
+    """``alpha/2 ||H Q - T||^2`` as a function of H, or of Z through the sums Q."""
 
     def term(name: str, F: Factors) -> Term:
         H, Z = F["H"], F["Z"]
         if name == "H":
-            return Tie(target.__getitem__, np.full(H.shape[1], lam), Z.sum(0))
-        return SumPenalty(column_dots(H, H), column_dots(H, target), lam)
+            return Tie(target.__getitem__, np.full(H.shape[1], alpha), Z.sum(0))
+        return SumPenalty(column_dots(H, H), column_dots(H, target), alpha)
 
     return term
 
 
 @dataclass(frozen=True)
 class SumPenalty:
-    """``lam/2 sum_a (e_a q_a^2 - 2 c_a q_a)`` with the sums ``q = Z 1`` of the components.
+    """``alpha/2 sum_a (e_a q_a^2 - 2 c_a q_a)`` with the sums ``q = Z 1`` of the components.
 
-    The sums couple the rows of (transposed) Z; as ``q^2 <= p sum_j z_j^2``, p times ``lam e`` bounds the curvature.
+    The sums couple the rows of (transposed) Z; as ``q^2 <= p sum_j z_j^2``, p times ``alpha e`` bounds the curvature.
 
     Attributes
     ----------
     e, c : ndarray of shape (k,)
         Squared lengths of the codes, and their products with the target.
-    lam : float
+    alpha : float
         Weight.
     """
 
     e: np.ndarray
     c: np.ndarray
-    lam: float
+    alpha: float
 
     exact = False
 
     def value(self, Z: np.ndarray) -> float:
         """Return the penalty at Z."""
         q = Z.sum(0, dtype=np.float64)
-        return self.lam / 2 * float(self.e @ q**2 - 2 * self.c @ q)
+        return self.alpha / 2 * float(self.e @ q**2 - 2 * self.c @ q)
 
     def majoriser(self, Z: np.ndarray) -> Majoriser:
-        """Return the bound with curvature ``p lam e`` that touches the penalty at Z."""
+        """Return the bound with curvature ``p alpha e`` that touches the penalty at Z."""
         plus, minus = self.split_gradient(Z)(slice(0, len(Z)))
-        column_weights = (self.lam * self.e).astype(Z.dtype)
+        column_weights = (self.alpha * self.e).astype(Z.dtype)
         p = Z.dtype.type(len(Z))
         return Majoriser(lambda b: minus - plus + p * column_weights * Z[b], None, np.full(len(Z), p), column_weights)
 
     def split_gradient(self, Z: np.ndarray) -> SplitRows:
-        """``lam q e`` and ``lam c``, the same for all rows."""
-        lam = Z.dtype.type(self.lam)
-        plus, minus = lam * Z.sum(0) * self.e, lam * self.c
+        """``alpha q e`` and ``alpha c``, the same for all rows."""
+        alpha = Z.dtype.type(self.alpha)
+        plus, minus = alpha * Z.sum(0) * self.e, alpha * self.c
         return lambda b: (plus, minus)
 
 
@@ -145,28 +145,28 @@ class ViewRule:
 def component_descent(Z: np.ndarray, objective: Objective, constraint: Constraint, *, sweeps: int = 2) -> np.ndarray:
     """Coordinate descent over whole components: each is the minimiser with the others fixed.
 
-    Given its sum q a component is ``max(0, b - lam q)``, with b its least-squares solution plus ``lam c / G_aa``; q is
-    the root of a convex function, which Newton's method finds in a few steps.
+    Given its sum q a component is ``max(0, b - alpha q)``, with b its least-squares solution plus ``alpha c / G_aa``; q
+    is the root of a convex function, which Newton's method finds in a few steps.
     """
     squared, penalty = cast(SquaredFit, objective.fit), cast(SumPenalty, objective.terms[1])
     B, G = squared.B(slice(0, len(Z))).T, squared.G
-    lam, c = Z.dtype.type(penalty.lam), Z.dtype.type(penalty.lam) * penalty.c
+    alpha, c = Z.dtype.type(penalty.alpha), Z.dtype.type(penalty.alpha) * penalty.c
     new = np.ascontiguousarray(Z.T)
     for _ in range(sweeps):
         for a in np.flatnonzero(np.diag(G) > np.finfo(G.dtype).tiny):
             free = new[a] + (B[a] - G[a] @ new + c[a]) / G[a, a]
-            new[a] = _with_sum(free, lam, new[a].sum())
+            new[a] = _with_sum(free, alpha, new[a].sum())
     return np.ascontiguousarray(new.T)
 
 
-def _with_sum(free: np.ndarray, lam: float, q: float) -> np.ndarray:
-    """``z = max(0, free - lam sum(z))``."""
+def _with_sum(free: np.ndarray, alpha: float, q: float) -> np.ndarray:
+    """``z = max(0, free - alpha sum(z))``."""
     for _ in range(30):
-        z = np.maximum(free - lam * q, 0)
+        z = np.maximum(free - alpha * q, 0)
         off = z.sum() - q
         if abs(off) <= 8 * np.finfo(z.dtype).eps * max(abs(q), np.finfo(z.dtype).tiny):
             break
-        q = q + off / (1 + lam * np.count_nonzero(z))
+        q = q + off / (1 + alpha * np.count_nonzero(z))
     return z
 
 
@@ -176,27 +176,27 @@ RULES = {
 }
 
 
-def shares(lam: np.ndarray) -> np.ndarray:
-    """Return the share of each view in the consensus: lam_v over their sum, or all the same.
+def shares(alpha: np.ndarray) -> np.ndarray:
+    """Return the share of each view in the consensus: alpha_v over their sum, or all the same.
 
     Examples
     --------
     >>> shares(np.array([1.0, 3.0])), shares(np.zeros(2))
     (array([0.25, 0.75]), array([0.5, 0.5]))
     """
-    return lam / lam.sum() if lam.any() else np.full(len(lam), 1 / len(lam))
+    return alpha / alpha.sum() if alpha.any() else np.full(len(alpha), 1 / len(alpha))
 
 
-def consensus(views: list[ViewFactors], lam: np.ndarray) -> np.ndarray:
+def consensus(views: list[ViewFactors], alpha: np.ndarray) -> np.ndarray:
     """Return the weighted mean of the codes of all views, each in the scale of a view with sum one."""
-    pairs = zip(views, shares(lam), strict=True)
+    pairs = zip(views, shares(alpha), strict=True)
     return sum(view.H * view.H.dtype.type(share / view.total) for view, share in pairs)
 
 
-def objective(views: list[ViewFactors], lam: np.ndarray, mean: np.ndarray) -> float:
-    """Return half of ``sum_v ||X_v - H_v Z_v||^2 + lam_v ||H_v - mean||^2``, every X_v with sum one."""
+def objective(views: list[ViewFactors], alpha: np.ndarray, mean: np.ndarray) -> float:
+    """Return half of ``sum_v ||X_v - H_v Z_v||^2 + alpha_v ||H_v - mean||^2``, every X_v with sum one."""
     parts = []
-    for view, weight in zip(views, lam, strict=True):
+    for view, weight in zip(views, alpha, strict=True):
         total = view.total
         error = loss_value(view.data, "frobenius", view.H, view.Z)
         gap = view.H.astype(np.float64) / total - mean

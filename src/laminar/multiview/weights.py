@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,17 +14,15 @@ from ..graphs import Graph
 from .graphs import edges
 
 
-def given_weights(
-    weights, views: Sequence[Matrix], observed: np.ndarray, graph: Graph, random_state: np.random.RandomState
-) -> np.ndarray | None:
-    """Return fixed weights with sum one: as given, "equal", or by "agreement"; None for weights that follow residuals.
+def given_weights(weights, n_views: int) -> np.ndarray | None:
+    """Return fixed weights with sum one: as given, or "equal"; None where they are found from the views.
 
     Parameters
     ----------
     weights : str or array-like of shape (n_views,)
         Which.
-    views, observed, graph, random_state
-        As for `agreement_weights`.
+    n_views : int
+        Number of views.
 
     Returns
     -------
@@ -31,21 +30,16 @@ def given_weights(
 
     Examples
     --------
-    >>> given_weights([3, 1], [], np.ones((60, 2), bool), None, None)
-    array([0.75, 0.25])
+    >>> given_weights([3, 1], 2), given_weights("agreement", 2)
+    (array([0.75, 0.25]), None)
     """
-    n_views = observed.shape[1]
-    if not isinstance(weights, str):
-        array = np.asarray(weights)
-        fits = array.shape == (n_views,) and array.dtype.kind in "fiu"
-        if not fits or not np.isfinite(array).all() or array.min() < 0 or array.sum() == 0:
-            raise ValueError(
-                f"weights must be {n_views} numbers not below 0, one a view and not all 0; got {weights!r}."
-            )
-        return array / array.sum()
-    if weights == "agreement":
-        return agreement_weights(views, observed, graph, random_state)
-    return np.full(n_views, 1 / n_views) if weights == "equal" else None
+    if isinstance(weights, str):
+        return np.full(n_views, 1 / n_views) if weights == "equal" else None
+    array = np.asarray(weights)
+    fits = array.shape == (n_views,) and array.dtype.kind in "fiu"
+    if not fits or not np.isfinite(array).all() or array.min() < 0 or array.sum() == 0:
+        raise ValueError(f"weights must be {n_views} numbers not below 0, one a view and not all 0; got {weights!r}.")
+    return array / array.sum()
 
 
 def agreement_weights(
@@ -148,3 +142,33 @@ def residual_weights(residuals: np.ndarray, gamma: float) -> np.ndarray:
         logs = np.log(R) / (1 - gamma)  # in logarithms: near 1 the exponent is large
     weights = np.exp(logs - logs.max())
     return weights / weights.sum()
+
+
+def check_gamma(gamma: float, rule: str) -> None:
+    """Raise an error for an exponent with which eq. 15 is no minimiser; for the published rule it is a warning."""
+    if gamma == 1:
+        raise ValueError("gamma=1 puts all the weight on one view: use a gamma above 1, or other weights.")
+    if gamma < 1 and rule == "fast":
+        raise ValueError(
+            f"the weights minimise the objective, for which gamma must be above 1; got {gamma}. "
+            'rule="published" takes any gamma.'
+        )
+    if gamma < 1:
+        warnings.warn(
+            f"gamma={gamma} is below 1, as in the paper: eq. 15 is then a maximiser, views that are fitted worse count "
+            "more, and the objective may increase. gamma=2 is a minimiser.",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
+def warn_one_view(weights: np.ndarray, names: Sequence[Hashable]) -> None:
+    """Warn where one of several views has more than 0.9 of the weight."""
+    largest = int(weights.argmax())
+    if len(weights) > 1 and weights[largest] > 0.9:
+        warnings.warn(
+            f"view {names[largest]!r} has {weights[largest]:.3f} of the weight: a larger gamma gives weights that "
+            "differ less, MultiViewSemiNMF weights views by their agreement.",
+            UserWarning,
+            stacklevel=5,
+        )

@@ -7,8 +7,14 @@ of 10 runs, by NMI (mean of the entropies in the authors' code), accuracy, adjus
 
 from __future__ import annotations
 
-from ..baselines import CoRegularizedSpectral, CoTrainedSpectral, DiMSC, MinDisagreement, NgJordanWeiss
-from ..baselines import SmoothRepresentation
+from ..baselines import (
+    CoRegularizedSpectral,
+    CoTrainedSpectral,
+    DiMSC,
+    MinDisagreement,
+    NgJordanWeiss,
+    SmoothRepresentation,
+)
 from ..multiview.deep_nmf import MultiViewDeepNMF
 from ..multiview.multinmf import MultiNMF
 

@@ -1,0 +1,158 @@
+"""`SharedCoder`: the methods of a fitted model of views that share their codes."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._base.clusters import embed, readout_basis
+from .._base.coding import Layer
+from .._base.graph_clusters import clusters_of
+from .._base.views import ViewCoder
+from .._engine.constraints import Constraint, Free, NonNegative
+from .._engine.data.derived import Normalized, Stacked
+from .._engine.data.matrix import Matrix
+from .._engine.data.wrap import wrap
+from .._engine.linalg.small import isometry
+from .._engine.monitor import Monitor, Solution
+from .._utils.callbacks import CallbackSupportMixin, Hook
+from .._utils.views import Views
+from ..graphs import Graph
+from .consensus import SharedCodes
+from .layers import View, in_units
+
+
+class SharedCoder(CallbackSupportMixin, ViewCoder):
+    """Base of the models ``X_v ~ H Z_v`` with one H >= 0 for all views, weighted.
+
+    A model has the parameters ``normalize``, ``n_clusters``, ``clustering``, ``readout`` and ``random_state``.
+    """
+
+    @property
+    @abstractmethod
+    def _centred(self) -> bool:
+        """Whether samples of unit norm are centred."""
+
+    @property
+    @abstractmethod
+    def _cluster_graph(self) -> str | Graph:
+        """The graph of codes that spectral clusters are of."""
+
+    # ---- views ---------------------------------------------------------------------------------------------------
+
+    @property
+    def _constraint(self) -> Constraint:
+        """Of the codes while they are fitted: signed ones are shifted in the end."""
+        return Free() if self._centred else NonNegative()
+
+    def _shared_codes(self, views: Views, fitted: dict[object, View] | None = None) -> SharedCodes:
+        """Return the views normalised as in this fit, or as when the model was fitted."""
+        triples = zip(views.names, views.arrays, views.observed.T, strict=True)
+        parts = [self._part(array, has, fitted[name] if fitted else None) for name, array, has in triples]
+        stacked = Stacked(parts, np.ones(len(parts)))
+        # Squares are double, codes have the type of X and are larger than it, though hardly a thousand times.
+        if stacked.scale > min(1e150, 1e-3 * float(np.finfo(stacked.dtype).max)):
+            raise ValueError(
+                f"The largest magnitude in X is {stacked.scale:.3g}: its square or its codes are out of range. Divide "
+                "X by a constant, or use normalize=True."
+            )
+        return SharedCodes(stacked, views.observed, self._constraint)
+
+    def _part(self, array, observed: np.ndarray, fitted: View | None) -> Matrix:
+        """Return one view, normalised."""
+        if not self.normalize:
+            return wrap(array)
+        if fitted is not None:
+            return Normalized(array, observed, fitted.mean.astype(array.dtype), fitted.size)
+        if self._centred:
+            return Normalized(array, observed)
+        return Normalized(array, observed, np.zeros(array.shape[1], array.dtype), 1.0)
+
+    def _warn_constant_views(self, shared: SharedCodes, views: Views) -> None:
+        constant = [name for name, part in zip(views.names, shared.views.parts, strict=True) if part.sqnorm == 0]
+        if constant and len(views.names) > 1:
+            what = "equal" if self._centred else "zero"
+            warnings.warn(
+                f"All samples are {what} in views {constant}: they have no effect.", UserWarning, stacklevel=5
+            )
+
+    def _monitor(self, views: Stacked, hook: Hook) -> Monitor:
+        """Return the monitor of a fit to these views in unit scale; the callback gets objectives in their units."""
+        unit = views.scale**2
+        return Monitor(self.max_iter, self.tol, lambda i, value, *_: hook(i, value * unit))
+
+    # ---- fitted attributes ---------------------------------------------------------------------------------------
+
+    def _keep(self, shared: SharedCodes, solution: Solution, view_layers: list[list[Layer]], unit: float) -> None:
+        """Set the fitted attributes; the history of the solution is in the unit of the views that were solved for."""
+        H, Z, powers = (solution.factors[name] for name in ("H", "Z", "powers"))
+        self.weights_, self.views_ = solution.factors["weights"], {}
+        for name, power, part, layers in zip(self.view_names_, powers, shared.views.parts, view_layers, strict=True):
+            mean, size = np.zeros(part.shape[1], part.dtype), 1.0
+            if isinstance(part, Normalized):
+                mean, size = part.mean, part.size
+            self.views_[name] = View(float(power), in_units(layers, size), mean, size)
+        views = self.views_.values()
+        self.components_ = np.hstack([view.layers[-1].components for view in views])
+        self.mean_ = np.concatenate([view.mean for view in views])
+        self.layers_ = [Layer(self.components_, self.components_, H)]
+        self.objective_history_ = np.array(solution.history) * unit
+        self.n_iter_, self.converged_, self._n_features_out = solution.n_iter, solution.converged, H.shape[1]
+        weighted = Z * shared.roots(powers, Z.dtype)
+        self._basis = readout_basis(H, weighted, *shared.spread(powers), self.n_clusters or H.shape[1])
+        self.embedding_ = self._read_out(H, "whitened")
+        self.clusters_ = clusters_of(
+            H,
+            self.random_state,
+            self._basis,
+            clustering=self.clustering,
+            readout=self.readout,
+            graph=self._cluster_graph,
+        )
+
+    # ---- what a fitted model is used for -------------------------------------------------------------------------
+
+    def _read_out(self, H: np.ndarray, readout: str) -> np.ndarray:
+        if readout == "whitened":
+            return embed(H, self._basis).astype(H.dtype)
+        if readout == "isometric":
+            return (H @ isometry(self._weighted().T)).astype(H.dtype)
+        return H
+
+    def _weighted(self) -> np.ndarray:
+        """Return transposed components, with the weights of their views."""
+        return np.vstack([v.layers[-1].components.T * (v.size * v.weight**0.5) for v in self.views_.values()])
+
+    def _coded(self, views: Views) -> np.ndarray:
+        """Return codes of samples."""
+        shared, *known = self._known(views)
+        return shared.code(*known)
+
+    def _explained(self, views: Views) -> float:
+        """Return the share of samples their codes explain."""
+        shared, *known = self._known(views)
+        return shared.explained(*known)
+
+    def _known(self, views: Views) -> tuple[SharedCodes, np.ndarray, np.ndarray]:
+        """Return samples normalised as in the fit, the weights of the views and their components."""
+        shared = self._shared_codes(views, self.views_)
+        weights = np.array([view.weight for view in self.views_.values()])
+        return shared, weights, self._weighted().astype(shared.views.dtype)
+
+    def inverse_transform(self, H: ArrayLike) -> np.ndarray:  # type: ignore[override]  # one set of codes
+        """Reconstruct the views of samples from codes.
+
+        Parameters
+        ----------
+        H : array-like of shape (n_samples, n_codes)
+            Codes.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features of all views)
+            ``mean_ + H @ components_``: samples of unit norm in every view, side by side.
+        """
+        return super().inverse_transform(H) + self.mean_
