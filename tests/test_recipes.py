@@ -22,9 +22,7 @@ Y = np.where(np.arange(40) < 20, np.arange(40) % 3, -1)
 PLACES = {**vars(laminar), **{name: getattr(laminar, name) for name in laminar.__all__}, "laminar": laminar}
 PLACES |= {name: getattr(recipes, name) for name in recipes.__all__}
 PLACES |= {"callbacks": callbacks, "graphs": graphs, "metrics": metrics, "temporal": temporal}
-RECIPES = [
-    (paper, name) for paper in recipes.__all__ for name in getattr(recipes, paper).__all__
-]
+RECIPES = [(paper, name) for paper in recipes.__all__ for name in getattr(recipes, paper).__all__]
 
 
 def test_calls_of_the_table_are_estimators():

@@ -9,7 +9,7 @@ from laminar._engine.data.derived import Normalized, Stacked
 from laminar._engine.monitor import Monitor
 from laminar._engine.problem import smooth_codes
 from laminar.graphs import KNN
-from laminar.multiview.consensus import SharedCodes, all_views, consensus, shift_to_nonnegative
+from laminar.multiview.consensus import SharedCodes, all_views, shift_to_nonnegative
 
 N, K, SIZES, WEIGHTS = 60, 3, (8, 5, 6), np.array([0.5, 0.3, 0.2])
 CASES = {  # constraint of the codes, whether samples lack views, whether there is a graph
@@ -45,7 +45,9 @@ def seed():
 
 
 def solved(shared, monitor):
-    return consensus(shared, WEIGHTS, shared.start(WEIGHTS, K, seed()), monitor)
+    solution = shared.solve(WEIGHTS, shared.start(WEIGHTS, K, seed()), monitor)
+    solution.factors = {"H": solution.factors["H"], "weights": WEIGHTS, "powers": WEIGHTS}
+    return solution
 
 
 # Given weights

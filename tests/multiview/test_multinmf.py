@@ -261,7 +261,7 @@ def test_deterministic_and_pickles():
 
 def test_callback_and_convergence():
     seen = []
-    model = fit(callback=lambda i, value, seconds: seen.append(seconds) or i == 2, tol=1e-9)
+    model = fit(callback=lambda state: seen.append(state.seconds) or state.iteration == 2, tol=1e-9)
     assert model.n_iter_ == len(seen) == 2
     assert 0 < seen[0] < seen[1]
     assert not model.converged_

@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 from laminar import MultiViewDeepNMF
-from laminar._base.graph_clusters import PlainGraphClusters
+from laminar._base.clusters import Readout
+from laminar._base.graph_clusters import GraphClusters
 from laminar._engine.monitor import Monitor
 from laminar.datasets import make_views
 from laminar.deep import published
@@ -122,7 +123,8 @@ def test_defaults_are_the_settings_of_the_paper():
     ).fit(VIEWS)  # fmt: skip
     assert_allclose(model.layers_[-1].representation, explicit.layers_[-1].representation)
     assert model.n_iter_ == 150
-    assert type(model.clusters_) is PlainGraphClusters
+    assert type(model.clusters_) is GraphClusters
+    assert model.clusters_.read == Readout() or model.clusters_.read.basis is None
     assert model.clusters_.graph == KNN(5)
     assert {len(history) for histories in model.pretraining_histories_.values() for history in histories} == {150}
 
@@ -156,7 +158,10 @@ def test_warnings():
 
 def test_one_view_is_deep_semi_nmf():
     X, graphs = VIEWS[0], [None, None]
-    codes, weights = published.greedy(X, (K1, K2), graphs, np.random.RandomState(0), max_iter=5)
+    draw = np.random.RandomState(0)
+    codes, weights = published.greedy(
+        X, (K1, K2), graphs, lambda below, k: draw.uniform(size=(len(below), k)), lambda i, below: Monitor(5, 0)
+    )
     alone, several = Monitor(10, 0), Monitor(10, 0)
     stack = Stack.pretrained(X, (K1, K2), np.random.RandomState(0), 5)
     for mine, theirs in zip([*stack.codes, *stack.weights], [*codes, *weights], strict=True):

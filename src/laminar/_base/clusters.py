@@ -30,7 +30,7 @@ class Readout:
         """Return codes in this form."""
         if self.basis is None:
             return H
-        return embed(H, self.basis) if self.unit else (H @ self.basis).astype(H.dtype)
+        return (embed(H, self.basis) if self.unit else H @ self.basis).astype(H.dtype)
 
 
 def reader(readout: str, layer) -> Readout:
@@ -52,7 +52,7 @@ def embed(H: np.ndarray, W: np.ndarray) -> np.ndarray:
     array([[0.6, 0.8]])
     """
     # Codes that are all zero span nothing: every sample is alike.
-    return (unit_rows(H @ W) if W.shape[1] else np.zeros((len(H), 1))).astype(H.dtype)
+    return unit_rows(H @ W) if W.shape[1] else np.zeros((len(H), 1))
 
 
 class Clusters:
@@ -94,8 +94,8 @@ class Clusters:
         return Readout(whitener(self.H) if self.read is None else self.read, unit=True)
 
     def features(self, H: np.ndarray) -> np.ndarray:
-        """Return codes in the form that is clustered."""
-        return self._read(H)
+        """Return codes in the form that is clustered, in double precision, as k-means was fitted."""
+        return self._read(H.astype(np.float64, copy=False))
 
     def _fit(self, n_clusters: int) -> KMeans:
         if n_clusters not in self._fitted:

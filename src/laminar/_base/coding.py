@@ -290,7 +290,10 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         }
         validate_parameter_constraints(allowed, {"n_clusters": n_clusters, "n_init": n_init}, "cluster")
         of = self._layer(layer)
-        H = of.representation if X is None else self._transform(X, layer)
+        if X is None:
+            H = of.representation
+        else:
+            H = self._transform(X) if of is self.layers_[-1] else self._transform(X, layer=layer)
         clusters = self.clusters_
         if of is not self.layers_[-1] or readout not in (None, self.readout) or n_init != clusters.n_init:
             read = reader(readout or self.readout, of)

@@ -7,7 +7,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import check_random_state
 
 from ..graphs import Graph
-from .clusters import Clusters
+from .clusters import Clusters, Readout
 from .spectral import graph_affinity, spectral_labels
 
 
@@ -18,7 +18,7 @@ class GraphClusters(Clusters):
 
     Parameters
     ----------
-    H, random_state, basis
+    H, random_state, read
         As for `Clusters`.
     graph : {"rank", "knn"} or Graph, default="rank"
         Built on the read-outs.
@@ -38,12 +38,12 @@ class GraphClusters(Clusters):
         self,
         H: np.ndarray,
         random_state=None,
-        basis: np.ndarray | None = None,
+        read: Readout | np.ndarray | None = None,
         graph: str | Graph = "rank",
         *,
         max_samples: int = 10_000,
     ):
-        super().__init__(H, random_state, basis)
+        super().__init__(H, random_state, read)
         self.graph, self.max_samples = graph, max_samples
 
     def _model(self, E: np.ndarray, n_clusters: int) -> KNeighborsClassifier:
@@ -54,21 +54,6 @@ class GraphClusters(Clusters):
         if n_clusters > 1:
             labels = spectral_labels(graph_affinity(E, self.graph, n_clusters), n_clusters, rng)
         return KNeighborsClassifier(1).fit(E, labels)
-
-
-class _AsTheyAre:
-    """Codes are clustered as they are."""
-
-    def features(self, H: np.ndarray) -> np.ndarray:
-        return H.astype(np.float64, copy=False)  # k-means of float32 refuses float64
-
-
-class PlainClusters(_AsTheyAre, Clusters):
-    """k-means of codes as they are."""
-
-
-class PlainGraphClusters(_AsTheyAre, GraphClusters):
-    """Spectral clusters of a graph of codes as they are."""
 
 
 def clusters_of(
@@ -91,8 +76,7 @@ def clusters_of(
     --------
     >>> H = np.array([[1.0, 0.0], [2.0, 0.1], [0.0, 1.0], [0.1, 3.0]])
     >>> type(clusters_of(H, 0, np.eye(2), clustering="kmeans", readout="raw", graph="rank")).__name__
-    'PlainClusters'
+    'Clusters'
     """
-    if clustering == "kmeans":
-        return (PlainClusters if readout == "raw" else Clusters)(H, random_state, basis)
-    return (PlainGraphClusters if readout == "raw" else GraphClusters)(H, random_state, basis, graph)
+    read = Readout() if readout == "raw" else basis
+    return Clusters(H, random_state, read) if clustering == "kmeans" else GraphClusters(H, random_state, read, graph)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from copy import copy
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +19,7 @@ from .._engine.data.derived import Normalized, Stacked
 from .._engine.data.matrix import Matrix
 from .._engine.data.wrap import wrap
 from .._engine.linalg.small import isometry
-from .._engine.monitor import Monitor, Solution
+from .._engine.monitor import Monitor, Snapshot, Solution
 from .._utils.callbacks import CallbackSupportMixin, Hook
 from .._utils.views import Views
 from ..graphs import Graph
@@ -79,14 +81,18 @@ class SharedCoder(CallbackSupportMixin, ViewCoder):
                 f"All samples are {what} in views {constant}: they have no effect.", UserWarning, stacklevel=5
             )
 
-    def _monitor(self, views: Stacked, hook: Hook) -> Monitor:
+    def _monitor(self, shared: SharedCodes, hook: Hook) -> Monitor:
         """Return the monitor of a fit to these views in unit scale; the callback gets objectives in their units."""
-        unit = views.scale**2
-        return Monitor(self.max_iter, self.tol, lambda i, value, *_: hook(i, value * unit))
+        unit = shared.compact.scale**2
+
+        def report(iteration: int, value: float, snapshot: Snapshot) -> bool:
+            return hook(iteration, value * unit, lambda: copy(self)._keep(shared, *snapshot()["fitted"]))
+
+        return Monitor(self.max_iter, self.tol, report)
 
     # ---- fitted attributes ---------------------------------------------------------------------------------------
 
-    def _keep(self, shared: SharedCodes, solution: Solution, view_layers: list[list[Layer]], unit: float) -> None:
+    def _keep(self, shared: SharedCodes, solution: Solution, view_layers: list[list[Layer]]) -> Self:
         """Set the fitted attributes; the history of the solution is in the unit of the views that were solved for."""
         H, Z, powers = (solution.factors[name] for name in ("H", "Z", "powers"))
         self.weights_, self.views_ = solution.factors["weights"], {}
@@ -99,7 +105,8 @@ class SharedCoder(CallbackSupportMixin, ViewCoder):
         self.components_ = np.hstack([view.layers[-1].components for view in views])
         self.mean_ = np.concatenate([view.mean for view in views])
         self.layers_ = [Layer(self.components_, self.components_, H)]
-        self.objective_history_ = np.array(solution.history) * unit
+        self.objective_history_ = np.array(solution.history) * shared.compact.scale**2
+        self.history_iterations_ = np.array(solution.iterations)
         self.n_iter_, self.converged_, self._n_features_out = solution.n_iter, solution.converged, H.shape[1]
         weighted = Z * shared.roots(powers, Z.dtype)
         self._basis = readout_basis(H, weighted, *shared.spread(powers), self.n_clusters or H.shape[1])
@@ -112,6 +119,7 @@ class SharedCoder(CallbackSupportMixin, ViewCoder):
             readout=self.readout,
             graph=self._cluster_graph,
         )
+        return self
 
     # ---- what a fitted model is used for -------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,7 +12,7 @@ from .._engine.constraints import Constraint
 from .._engine.data.derived import Stacked, isometric
 from .._engine.data.svd import truncated_svd
 from .._engine.linalg.small import safe_divide
-from .._engine.monitor import Monitor, Solution
+from .._engine.monitor import Monitor, Snapshot, Solution
 from .._engine.objective import Objective
 from .._engine.problem import Addend
 from .._engine.solve import solve
@@ -122,13 +122,17 @@ class SharedCodes:
         return np.repeat(np.sqrt(weights), np.diff(self.views.edges)).astype(dtype)[:, None]
 
 
-def consensus(
-    shared: SharedCodes, weights: np.ndarray, factors: Mapping[str, np.ndarray], monitor: Monitor
-) -> Solution:
-    """Return the codes of views with given weights, with ``weights`` and ``powers`` among the factors."""
-    solution = shared.solve(weights, factors, monitor)
-    solution.factors = {"H": solution.factors["H"], "weights": weights, "powers": weights}
-    return solution
+def reporting(monitor: Monitor, finish: Callable[[Solution], tuple]) -> Monitor:
+    """Return the monitor of a loop whose callback gets what ``finish`` makes of the factors of an iteration."""
+    callback = monitor.callback
+    if callback is None:
+        return monitor
+
+    def report(iteration: int, value: float, snapshot: Snapshot) -> object:
+        at = Solution(dict(snapshot()), [value], iteration, False, [iteration])
+        return callback(iteration, value, lambda: {"fitted": finish(at)})
+
+    return replace(monitor, callback=report)
 
 
 def all_views(shared: SharedCodes, solution: Solution) -> Solution:

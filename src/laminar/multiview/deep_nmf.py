@@ -107,7 +107,7 @@ class MultiViewDeepNMF(LayeredViews):
     consensus : {"summed", "printed"}, default="summed"
         The update of H with ``rule="published"``: (7), or eq. 7 of [1]_ as printed, which may increase the objective.
     callback : callable or None, default=None
-        Called after every iteration as ``callback(iteration, objective, seconds)``; the fit stops when it returns True.
+        Called after every iteration with a `laminar.callbacks.FitState`; the fit stops when it returns True.
     random_state : int, RandomState instance or None, default=None
         Seed of the initialisers, of the choice of samples where there are many, and of k-means.
     verbose : int, default=0
@@ -140,6 +140,8 @@ class MultiViewDeepNMF(LayeredViews):
     objective_history_ : ndarray of shape (n_accepted,)
         The objective (1) or (2), or (6) for ``rule="published"``, after each accepted iteration, with the weights of
         that iteration.
+    history_iterations_ : ndarray of shape (n_accepted,)
+        The iteration of each entry of ``objective_history_``.
     n_iter_ : int
         Number of iterations made, without pre-training.
     converged_ : bool
@@ -312,9 +314,9 @@ class MultiViewDeepNMF(LayeredViews):
             self._warn_constant_views(shared, views)
             sizes, graphs = layer_sizes(self.layers, shared.views, self.n_clusters), self._graphs(shared, views)
             fit = self._publish if self.rule == "published" else self._fine_tune
-            solution, layers, histories = fit(shared, sizes, graphs, rng, self._monitor(shared.compact, hook))
+            solution, layers, histories = fit(shared, sizes, graphs, rng, self._monitor(shared, hook))
             self.pretraining_histories_ = dict(zip(self.view_names_, histories, strict=True))
-            self._keep(shared, solution, layers, shared.compact.scale**2)
+            self._keep(shared, solution, layers)
         if self._follows_residuals:
             warn_one_view(self.weights_, self.view_names_)
         self._warn_unconverged()

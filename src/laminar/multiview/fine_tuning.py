@@ -12,7 +12,7 @@ from .._engine.data.derived import Stacked
 from .._engine.linalg.small import safe_divide
 from .._engine.monitor import Callback, Monitor, Solution
 from ..graphs import GraphOperator
-from .consensus import SharedCodes, all_views, consensus
+from .consensus import SharedCodes, all_views, reporting
 from .layers import Hidden
 from .smoothness import ViewGraphs
 from .weights import residual_weights
@@ -62,7 +62,7 @@ class FineTuning:
 
     def fixed(self, H: np.ndarray, weights: np.ndarray, monitor: Monitor) -> Solution:
         """Minimise over codes and components for given weights w_v."""
-        return consensus(self.penalised(weights), weights, self._start(H, weights), monitor)
+        return self.penalised(weights).solve(weights, self._start(H, weights), monitor)
 
     def found(self, H: np.ndarray, gamma: float, monitor: Monitor, *, n_sweeps: int = 5) -> Solution:
         """Alternate over codes, components and, every ``n_sweeps`` sweeps, the weights, for gamma above 1.
@@ -77,9 +77,14 @@ class FineTuning:
         while monitor.running:
             powers = weights**gamma * units
             constant = self.floor / 2 * float(powers @ energies)
-            inner = Monitor(min(n_sweeps, monitor.max_iter - monitor.n_iter), monitor.tol, _after(monitor, constant))
+            inner = Monitor(
+                min(n_sweeps, monitor.max_iter - monitor.n_iter),
+                monitor.tol,
+                _after(monitor, constant, weights, powers),
+            )
             solution = self.penalised(powers).solve(powers, factors, inner)
             monitor.n_iter, monitor.stopped = monitor.n_iter + inner.n_iter, inner.stopped
+            monitor.iterations += [monitor.n_iter - inner.n_iter + i for i in solution.iterations]
             monitor.history += [value + constant for value in solution.history]
             Z, residuals = self.residuals(solution.factors["H"])
             before, relative = weights, np.where(energies > 0, units * residuals + self.floor * level, np.inf)
@@ -94,10 +99,16 @@ class FineTuning:
         return np.array([part.sqnorm * (part.scale / views.scale) ** 2 for part in views.parts])
 
 
-def _after(monitor: Monitor, constant: float) -> Callback | None:
-    """Return the callback of an inner loop, which continues the count of the outer one and adds a constant."""
+def _after(monitor: Monitor, constant: float, weights: np.ndarray, powers: np.ndarray) -> Callback | None:
+    """Return the callback of an inner loop, which continues the count of the outer one, adds a constant to the
+    objective and the weights to the factors.
+    """
     done, callback = monitor.n_iter, monitor.callback
-    return None if callback is None else lambda i, value, seconds: callback(done + i, value + constant, seconds)
+    if callback is None:
+        return None
+    return lambda i, value, snapshot: callback(
+        done + i, value + constant, lambda: {**snapshot(), "weights": weights, "powers": powers}
+    )
 
 
 def run(
@@ -133,10 +144,13 @@ def run(
         smooth = None if graphs is None else ViewGraphs(graphs, views.slices, alpha, invariant)
         return FineTuning(replace(whole, views=views), smooth)
 
-    fit = tuning(small)
+    def finish(solution: Solution) -> tuple[Solution, list[list[Layer]]]:
+        factors = solution.factors if weights is None else {**solution.factors, "weights": weights, "powers": weights}
+        found = all_views(tuning(views).penalised(factors["powers"]), replace(solution, factors=factors))
+        H, Z = found.factors["H"], found.factors["Z"]
+        bases = [np.ascontiguousarray(Z[s].T) for s in views.slices]
+        return found, [of_view.under(H, basis) for of_view, basis in zip(hidden, bases, strict=True)]
+
+    fit, monitor = tuning(small), reporting(monitor, finish)
     solution = fit.found(H, gamma, monitor) if weights is None else fit.fixed(H, weights, monitor)
-    solution = all_views(tuning(views).penalised(solution.factors["powers"]), solution)
-    H, Z = solution.factors["H"], solution.factors["Z"]
-    bases = [np.ascontiguousarray(Z[s].T) for s in views.slices]
-    layers = [of_view.under(H, basis) for of_view, basis in zip(hidden, bases, strict=True)]
-    return solution, layers, [of_view.histories for of_view in hidden]
+    return *finish(solution), [of_view.histories for of_view in hidden]

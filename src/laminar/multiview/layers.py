@@ -13,6 +13,7 @@ from .._engine.data.derived import Stacked
 from .._engine.data.matrix import Matrix
 from .._engine.data.wrap import wrap
 from .._engine.linalg.small import isometry
+from .._engine.monitor import Monitor
 from .._engine.regression import best_codes
 from .._engine.semi_nmf import semi_nmf
 from ..deep.composition import compose, keep_close, pretrain, regress
@@ -64,13 +65,14 @@ class Hidden:
         """Factorise a view layer by layer; ``small`` has its inner products, and no more features than samples."""
         found = cls(view)
 
-        def fit(below: Matrix, k: int) -> np.ndarray:
+        def fit(below: Matrix, i: int) -> np.ndarray:
             # More codes than the rank fit without error from the start.
-            solution = semi_nmf(below, k, rng, max_iter=max_iter if k <= min(below.shape) else 0)
+            sweeps = max_iter if sizes[i] <= min(below.shape) else 0
+            solution = semi_nmf(below, sizes[i], rng, monitor=Monitor(sweeps, 1e-3))
             found.histories.append(np.array(solution.history) * below.scale**2)
             return solution.factors["H"]
 
-        found.codes, found.weights = pretrain(small, sizes, fit)
+        found.codes, found.weights = pretrain(small, len(sizes), fit)
         if found.codes and small is not view:
             found.weights[0] = regress(found.codes[0], view)
         return found

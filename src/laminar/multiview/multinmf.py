@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Self
 
@@ -10,13 +12,12 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._base.clusters import Clusters, reader
+from .._base.clusters import reader
 from .._base.coding import Layer
-from .._base.graph_clusters import PlainClusters
 from .._base.views import ViewCoder
 from .._engine.data.matrix import smallest
 from .._engine.data.wrap import wrap
-from .._engine.monitor import Monitor
+from .._engine.monitor import Monitor, Snapshot, Solution
 from .._engine.starts import STARTS
 from .._utils import threads
 from .._utils.callbacks import CallbackSupportMixin, hooks, with_callbacks
@@ -68,7 +69,7 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
         Number of features of each view, where X is one array with the views side by side. None means that one array is
         one view.
     callback : callable or None, default=None
-        Called after every iteration as ``callback(iteration, objective, seconds)``; the fit stops when it returns True.
+        Called after every iteration with a `laminar.callbacks.FitState`; the fit stops when it returns True.
     random_state : int, RandomState instance or None, default=None
         Seed of the initial factors and of k-means.
     verbose : int, default=0
@@ -93,6 +94,8 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
         Cluster of each training sample, computed on first use.
     objective_history_ : ndarray of shape (n_iter_,)
         The objective (1) after each iteration; the last entry is that of the final codes.
+    history_iterations_ : ndarray of shape (n_iter_,)
+        The iteration of each entry of ``objective_history_``.
     n_iter_ : int
         Number of iterations made.
     converged_ : bool
@@ -217,8 +220,13 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
         alpha = self._weights(len(read.names))
         with threads.own_threads(), hooks(self, self.max_iter, X, y) as hook:
             views = self._start(read)
-            self._run(views, alpha, Monitor(self.max_iter, self.tol, hook, n_small=1))
-            self._keep(views, alpha, read)
+
+            def report(iteration: int, value: float, snapshot: Snapshot) -> bool:
+                at = Solution(dict(snapshot()), [value], iteration, False, [iteration])
+                return hook(iteration, value, lambda: copy(self)._keep(at, alpha, read))
+
+            monitor = Monitor(self.max_iter, self.tol, report, n_small=1)
+            self._keep(self._run(views, alpha, monitor), alpha, read)
         self._warn_unconverged()
         return self
 
@@ -280,7 +288,7 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
             views[-1].normalize()
         return views
 
-    def _run(self, views: list[ViewFactors], alpha: np.ndarray, monitor: Monitor) -> None:
+    def _run(self, views: list[ViewFactors], alpha: np.ndarray, monitor: Monitor) -> Solution:
         """Alternate over the views and the consensus."""
         rule = RULES[self.rule]
         # An objective below this part of the data is a perfect fit at the given precision.
@@ -291,12 +299,14 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
                 target = mean * mean.dtype.type(view.total)
                 view.fit(rule, target, float(weight), max_iter=self.max_inner_iter, tol=self.tol)
             mean = consensus(views, alpha)
-            monitor.step(objective(views, alpha, mean))
-        self.objective_history_, self.n_iter_ = np.array(monitor.history), monitor.n_iter
-        self.converged_ = monitor.converged
+            monitor.step(objective(views, alpha, mean), lambda: {"views": [replace(view) for view in views]})
+        return Solution.reached({"views": views}, monitor)
 
-    def _keep(self, views: list[ViewFactors], alpha: np.ndarray, read: Views) -> None:
+    def _keep(self, solution: Solution, alpha: np.ndarray, read: Views) -> Self:
         """Set the fitted attributes."""
+        views = solution.factors["views"]
+        self.objective_history_, self.n_iter_ = np.array(solution.history), solution.n_iter
+        self.history_iterations_, self.converged_ = np.array(solution.iterations), solution.converged
         self.totals_ = np.array([view.total * view.data.scale for view in views])
         if not np.isfinite(self.totals_.astype(read.arrays[0].dtype)).all():
             raise ValueError(f"The sums of the views, {self.totals_}, are out of range: divide X by a constant.")
@@ -312,8 +322,9 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
         codes = [view.H / dtype.type(view.total) for view in views]
         self.representations_ = dict(zip(read.names, codes, strict=True))
         self.layers_ = [Layer(self.components_, self.components_, self.consensus_)]
-        self.clusters_ = (PlainClusters if self.readout == "raw" else Clusters)(self.consensus_, self.random_state)
+        self.clusters_ = self._clusters()
         self._n_features_out = self._width
+        return self
 
     # ---- what a fitted model is used for -------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ of all views are summed with their weights (docs/methods.md 8.1), as in the auth
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from .._engine.monitor import Monitor, Solution
 from ..deep import published
 from ..deep.composition import compose
 from ..graphs import GraphOperator
-from .consensus import SharedCodes
+from .consensus import SharedCodes, reporting
 from .weights import residual_weights
 
 Graphs = Sequence[GraphOperator | None]
@@ -48,17 +48,11 @@ class Stack:
     @classmethod
     def pretrained(cls, X: np.ndarray, sizes: Sequence[int], rng: np.random.RandomState, max_iter: int) -> Stack:
         """Factorise a view layer by layer from random codes."""
-        found = cls(X, [], [], [])
-        for k in sizes:
-            below, history = found.codes[-1] if found.codes else X, []
-            H, Z = published.layer(below, rng.uniform(size=(len(X), k)), None, max_iter=0)
-            for _ in range(max_iter):
-                H, Z = published.layer(below, H, None, max_iter=1)
-                history.append(published.objective(below, H, Z, None))
-            found.codes.append(H)
-            found.weights.append(Z)
-            found.histories.append(np.array(history))
-        return found
+        monitors = [Monitor(max_iter, 0.0) for _ in sizes]
+        codes, weights = published.greedy(
+            X, sizes, [None] * len(sizes), lambda _, k: rng.uniform(size=(len(X), k)), lambda i, _: monitors[i]
+        )
+        return cls(X, codes, weights, [np.array(monitor.history) for monitor in monitors])
 
     @property
     def basis(self) -> np.ndarray:
@@ -100,19 +94,23 @@ def run(
     alpha = weight_in_unit_scale(alpha, views, 2, np.float64) if alpha else alpha
     arrays = np.split(views.rows(slice(0, views.shape[0])).astype(np.float64), views.edges[1:-1], axis=1)
     stacks = [Stack.pretrained(X, sizes, rng, pretraining_max_iter) for X in arrays]
-    H, weights = algorithm(stacks, best_start(stacks), graphs, monitor, gamma=gamma, alpha=alpha, printed=printed)
-    H, layers = H.astype(views.dtype), []
-    for stack, view, small in zip(stacks, shared.views.parts, views.parts, strict=True):
-        first, *rest = stack.weights
-        first = views.scale * (first if small is view else first @ _axes(view, small))
-        own = [Z.astype(views.dtype) for Z in (first, *rest)]
-        codes = [*(h.astype(views.dtype) for h in stack.codes[:-1]), H]
-        layers.append([Layer(*parts) for parts in zip(own, compose(own), codes, strict=True)])
-    components = np.vstack([of_view[-1].components.T for of_view in layers])
-    factors = {"H": H, "Z": components, "weights": weights, "powers": weights**gamma}
+
+    def finish(solution: Solution) -> tuple[Solution, list[list[Layer]]]:
+        H, layers = solution.factors["H"].astype(views.dtype), []
+        for stack, view, small in zip(stacks, shared.views.parts, views.parts, strict=True):
+            first, *rest = stack.weights
+            first = views.scale * (first if small is view else first @ _axes(view, small))
+            own = [Z.astype(views.dtype) for Z in (first, *rest)]
+            codes = [*(h.astype(views.dtype) for h in stack.codes[:-1]), H]
+            layers.append([Layer(*parts) for parts in zip(own, compose(own), codes, strict=True)])
+        a, components = solution.factors["weights"], np.vstack([of_view[-1].components.T for of_view in layers])
+        return replace(solution, factors={"H": H, "Z": components, "weights": a, "powers": a**gamma}), layers
+
+    monitor = reporting(monitor, finish)
+    H, a = algorithm(stacks, best_start(stacks), graphs, monitor, gamma=gamma, alpha=alpha, printed=printed)
     unit = views.scale**2
     histories = [[history * unit if not i else history for i, history in enumerate(s.histories)] for s in stacks]
-    return Solution.reached(factors, monitor), layers, histories
+    return *finish(Solution.reached({"H": H, "weights": a}, monitor)), histories
 
 
 def _axes(view: Matrix, small: Matrix) -> np.ndarray:
@@ -158,8 +156,8 @@ def algorithm(
         if not printed:
             H = _summed_step(stacks, graphs, powers, alpha, H)
         residuals = np.array([s.residual(H) + _penalty(g, alpha, H) for s, g in zip(stacks, graphs, strict=True)])
-        monitor.step(float(powers @ residuals) / 2)
         a = residual_weights(residuals, gamma)
+        monitor.step(float(powers @ residuals) / 2, lambda H=H, a=a: {"H": H, "weights": a})
         if monitor.stopped:
             break
     monitor.converged = published.has_converged(monitor.history, monitor.tol)

@@ -21,7 +21,7 @@ from .._utils.typing import ViewData
 from .._utils.views import Views
 from ..graphs import Graph
 from .base import SharedCoder
-from .consensus import SharedCodes, all_views, consensus
+from .consensus import SharedCodes, all_views, reporting
 from .graphs import classes_graph, named_graph
 from .weights import agreement_weights, given_weights
 
@@ -51,7 +51,7 @@ class MultiViewSemiNMF(SharedCoder):
         with those of the others. Numbers are divided by their sum.
     alpha : float, default=1.0
         Weight of the scatter inside classes, where `fit` is given labels.
-    graph : {"rank", "knn"} or Graph, default="rank"
+    neighbor_graph : {"rank", "knn"} or Graph, default="rank"
         Neighbour graph of a view, for "agreement", and of the codes, for clusters: "rank" links nearest neighbours with
         weight one over the rank, "knn" the five nearest with weight 1.
     n_clusters : int or None, default=None
@@ -72,7 +72,7 @@ class MultiViewSemiNMF(SharedCoder):
         The fit has converged when two consecutive iterations each decrease the objective by at most ``tol`` times its
         value and the KKT residual is at most ``sqrt(tol)``.
     callback : callable or None, default=None
-        Called after every iteration as ``callback(iteration, objective, seconds)``; the fit stops when it returns True.
+        Called after every iteration with a `laminar.callbacks.FitState`; the fit stops when it returns True.
     random_state : int, RandomState instance or None, default=None
         Seed of the decompositions and initialisers, of the choice of samples where there are many, and of k-means.
     verbose : int, default=0
@@ -102,6 +102,8 @@ class MultiViewSemiNMF(SharedCoder):
         Cluster of each training sample, computed on first use.
     objective_history_ : ndarray of shape (n_accepted,)
         The objective (1) after each accepted iteration.
+    history_iterations_ : ndarray of shape (n_accepted,)
+        The iteration of each entry of ``objective_history_``.
     n_iter_ : int
         Number of iterations made.
     converged_ : bool
@@ -164,7 +166,7 @@ class MultiViewSemiNMF(SharedCoder):
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "weights": [StrOptions({"agreement", "equal"}), "array-like"],
         "alpha": [Interval(Real, 0, None, closed="left")],
-        "graph": [StrOptions({"rank", "knn"}), Graph],
+        "neighbor_graph": [StrOptions({"rank", "knn"}), Graph],
         "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
         "clustering": [StrOptions({"spectral", "kmeans"})],
         "readout": [StrOptions({"whitened", "raw"})],
@@ -183,7 +185,7 @@ class MultiViewSemiNMF(SharedCoder):
         *,
         weights="agreement",
         alpha=1.0,
-        graph="rank",
+        neighbor_graph="rank",
         n_clusters=None,
         clustering="spectral",
         readout="whitened",
@@ -198,7 +200,7 @@ class MultiViewSemiNMF(SharedCoder):
         self.n_components = n_components
         self.weights = weights
         self.alpha = alpha
-        self.graph = graph
+        self.neighbor_graph = neighbor_graph
         self.n_clusters = n_clusters
         self.clustering = clustering
         self.readout = readout
@@ -235,11 +237,7 @@ class MultiViewSemiNMF(SharedCoder):
         with threads.own_threads(), hooks(self, self.max_iter, X, y) as hook:
             shared = self._shared_codes(views)
             self._warn_constant_views(shared, views)
-            solution = self._solve(shared, views, y, self._monitor(shared.compact, hook))
-            H, Z = solution.factors["H"], solution.factors["Z"]
-            bases = [np.ascontiguousarray(Z[s].T) for s in shared.views.slices]
-            layers = [[Layer(basis, basis, H)] for basis in bases]
-            self._keep(shared, solution, layers, shared.compact.scale**2)
+            self._keep(shared, *self._solve(shared, views, y, self._monitor(shared, hook)))
         self._warn_unconverged()
         return self
 
@@ -249,7 +247,7 @@ class MultiViewSemiNMF(SharedCoder):
 
     @property
     def _cluster_graph(self) -> str | Graph:
-        return self.graph
+        return self.neighbor_graph
 
     def _width(self, views: Stacked) -> int:
         """Return the number of codes that are solved for: of a centred view one less than there are."""
@@ -263,14 +261,22 @@ class MultiViewSemiNMF(SharedCoder):
             )
         return int(self.n_components) - int(self._centred)
 
-    def _solve(self, whole: SharedCodes, views: Views, y, monitor: Monitor) -> Solution:
+    def _solve(self, whole: SharedCodes, views: Views, y, monitor: Monitor) -> tuple[Solution, list[list[Layer]]]:
+        """Return the codes and components of all views, and the one layer of each."""
         rng, k = check_random_state(self.random_state), self._width(whole.views)
         weights = given_weights(self.weights, len(views.names))
         if weights is None:
-            graph = named_graph(self.graph, self.n_clusters, views.observed)
+            graph = named_graph(self.neighbor_graph, self.n_clusters, views.observed)
             weights = agreement_weights(whole.compact.parts, views.observed, graph, rng)
         operator = classes_graph(y, self.alpha, len(views.observed))
         penalties = [] if operator is None else [smooth_codes(operator, 1.0)]
         shared = replace(whole, views=whole.compact, penalties=penalties)
-        solution = consensus(shared, weights, shared.start(weights, k, rng), monitor)
-        return all_views(replace(whole, penalties=penalties), solution)
+
+        def finish(solution: Solution) -> tuple[Solution, list[list[Layer]]]:
+            factors = {"H": solution.factors["H"], "weights": weights, "powers": weights}
+            found = all_views(replace(whole, penalties=penalties), replace(solution, factors=factors))
+            H, Z = found.factors["H"], found.factors["Z"]
+            bases = [np.ascontiguousarray(Z[s].T) for s in whole.views.slices]
+            return found, [[Layer(basis, basis, H)] for basis in bases]
+
+        return finish(shared.solve(weights, shared.start(weights, k, rng), reporting(monitor, finish)))

@@ -96,8 +96,8 @@ def convergence(history: object, title: str | None = None) -> "Figure":
     Parameters
     ----------
     history : fitted model, sequence of float, or mapping from str to one of these
-        The objective after every iteration (``objective_history_``), of one model or of several by name. That of a model
-        is drawn at the iterations it belongs to, ``history_iterations_``.
+        The objective after every iteration (``objective_history_``), of one model or of several by name. That of a
+        model is drawn at the iterations it belongs to, ``history_iterations_``.
     title : str or None, default=None
         Title.
 
