@@ -358,7 +358,9 @@ class Deep(Layered):
             ]
         else:
             weights = [Z.astype(np.float64) for Z in self._given_weights(init, data)]
-            codes = [without_zeros(self._exact_codes(wrap(X), basis)) for basis in compose(weights)]
+            codes = [self._exact_codes(wrap(X), basis) for basis in compose(weights)]
+            if self.max_iter:  # a multiplicative update never leaves a zero
+                codes = [without_zeros(H) for H in codes]
 
         def layers(factors) -> LayerPair:
             codes, weights, _ = canonical(factors["codes"], factors["weights"])
