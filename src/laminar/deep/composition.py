@@ -93,6 +93,8 @@ def least_change(
 ) -> list[np.ndarray]:
     """Run least squares once over all weights, from the input up, each the minimiser nearest to where it was.
 
+    Distances weigh each entry by its curvature, so that they do not depend on the scales of hidden codes.
+
     Parameters
     ----------
     weights : sequence of ndarray

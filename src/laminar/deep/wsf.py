@@ -185,7 +185,8 @@ class DeepWSF(Deep):
     -----
     **Algorithm.** One iteration for (1) updates the codes of each fitted layer by HALS, as in `WSF`, with B = X Psi_i^T
     and G = Psi_i Psi_i^T for Psi_i = Z_i ... Z_1, and then the weights, from the input up, each the minimiser of (1)
-    nearest to where it was: with T_ij = Z_j ... Z_{i+1} and q_j the vector of ``alpha_j h_a^T L_j h_a``::
+    nearest to where it was, in a norm that weighs entries by their curvature. With T_ij = Z_j ... Z_{i+1} and q_j the
+    vector of ``alpha_j h_a^T L_j h_a``::
 
         Z_i <- A^+ (sum_j T_ij^T H_j^T X) pinv(Psi_{i-1}),     A = sum_j T_ij^T (H_j^T H_j + diag(q_j)) T_ij        (5)
 
