@@ -228,7 +228,10 @@ class Deep(Layered):
             # One layer need not prepare another: fine-tuning is all there is.
             return self._pretrain(data, self._sizes, graphs, hook, 20 if len(self._sizes) > 1 else 0)
         weights = self._given_weights(init, data)
-        return [self._exact_codes(data, basis) for basis in compose(weights)], weights
+        codes = [self._exact_codes(data, basis) for basis in compose(weights)]
+        if self.solver == "mu" and self.max_iter:  # a multiplicative update never leaves a zero
+            codes = [without_zeros(H) for H in codes]
+        return codes, weights
 
     def _exact_codes(self, data: Matrix, basis: np.ndarray) -> np.ndarray:
         return self._codes(data, self._uniform_codes(data, basis), basis)
