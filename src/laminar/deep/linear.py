@@ -292,6 +292,9 @@ class Deep(Layered):
 
         monitor = self._monitor(data, hook, layers)
         solution = solve(problem, start, updates, monitor=monitor, extrapolate=True)
+        if not solution.history and any(graphs):
+            last = list(start)[-1]
+            solution.history, solution.iterations = [problem.objective(last, start).evaluate(start[last]).value], [0]
         return self._reached(*layers(solution.factors), solution)
 
     def _finished(self, data: Matrix, codes, weights, before, graphs: Graphs) -> LayerPair:
@@ -372,6 +375,9 @@ class Deep(Layered):
 
         monitor = self._monitor(data, hook, layers)
         codes, weights = published.algorithm(X, codes, weights, scaled, monitor, eta)
+        if not monitor.history:
+            monitor.history.append(published.objective(X, codes[-1], compose(weights)[-1], scaled[-1]))
+            monitor.iterations.append(0)
         return self._reached(*layers({"codes": codes, "weights": weights}), Solution.reached({}, monitor))
 
     def _published_start(self, below: np.ndarray, k: int, *, rng: np.random.RandomState) -> np.ndarray:
