@@ -179,15 +179,18 @@ class Deep(Layered):
         weight = graph[0] if self._invariant else weight_in_unit_scale(graph[0], below, 2, below.dtype)
         return [smooth_codes(graph[1], weight, invariant=self._invariant)]
 
-    def _layer_monitor(self, i: int, below: Matrix, max_iter: int, hook: Hook, tol: float) -> Monitor:
-        """Return the monitor of the pre-training of one layer."""
+    def _layer_monitor(
+        self, i: int, below: Matrix, max_iter: int, hook: Hook, tol: float, scale: float = 1.0
+    ) -> Monitor:
+        """Return the monitor of the pre-training of one layer; ``scale`` is the unit of the codes below it."""
+        unit = below.scale * scale
 
         def report(iteration: int, value: float, snapshot: Snapshot) -> bool:
             def fitted() -> PretrainedLayer:
                 H, Z = snapshot()["H"], np.ascontiguousarray(snapshot()["Z"].T)
-                return PretrainedLayer.of(H, Z, below.scale, lambda H, Z: below.distance(H, np.ascontiguousarray(Z.T)))
+                return PretrainedLayer.of(H, Z, unit, lambda H, Z: below.distance(H, np.ascontiguousarray(Z.T)))
 
-            return hook(iteration, value * below.unit(2), fitted, layer=i)
+            return hook(iteration, value * below.unit(2) * scale**2, fitted, layer=i)
 
         return Monitor(max_iter, tol, report)
 
@@ -204,10 +207,11 @@ class Deep(Layered):
 
         def layer(below: Matrix, i: int) -> np.ndarray:
             # On non-negative X the start is the optimum of a layer: a sweep could add nothing but rounding.
-            monitor = self._layer_monitor(i, below, 0 if optimal else sweeps, hook, 1e-3)
+            scale = data.scale if i else 1.0
+            monitor = self._layer_monitor(i, below, 0 if optimal else sweeps, hook, 1e-3, scale)
             penalties = self._layer_penalties(graphs, i, below)
             solution = semi_nmf(below, sizes[i], rng, init=name, update=update, penalties=penalties, monitor=monitor)
-            self.pretraining_histories_.append(np.array(solution.history) * below.unit(2))
+            self.pretraining_histories_.append(np.array(solution.history) * below.unit(2) * scale**2)
             return solution.factors["H"]
 
         return pretrain(data, len(sizes), layer)
