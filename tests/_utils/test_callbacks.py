@@ -35,11 +35,6 @@ MODELS = [
 every_model = pytest.mark.parametrize("model", MODELS, ids=repr)
 
 
-def at(iteration, answer=True):
-    """A callback that answers at one iteration of the fit."""
-    return lambda state: answer if state.stage == "fit" and state.iteration == iteration else None
-
-
 @every_model
 def test_callback_called_every_iteration(model):
     states = []

@@ -38,8 +38,8 @@ class SmoothedSemiNMF(CallbackSupportMixin, Coder):
 
         1/2 ||S - U||^2 + alpha/2 Tr(S^T (I - N) S)                                                                 (1)
 
-    and the codes H (n_samples, k) are their k leading principal scores Y, with rows of unit norm, rotated to be as
-    non-negative as possible::
+    and the codes H (n_samples, k) are Y, the k leading columns of the principal scores of S with rows of unit norm,
+    rotated to be as non-negative as possible::
 
         1/2 ||Y R - H||^2   over rotations R (k, k) and H >= 0                                                      (2)
 
