@@ -36,8 +36,13 @@ def people(data):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_two_layers_separate_identities(seed):
-    """With the lowest objective of four starts; some starts end where one layer does."""
-    models = [DeepWSF((8, 2), alphas=0.1, activation="stanh", max_iter=150, random_state=r) for r in range(4)]
+    """With the lowest objective of four starts; some starts end where one layer does.
+
+    Pre-trained without labels: from WSF, which draws the four clouds together before there is a second layer, the
+    shares are 0.83, 0.90 and 0.95.
+    """
+    parameters = {"alphas": 0.1, "attribute_layers": "in order", "pretraining": "semi-nmf", "activation": "stanh"}
+    models = [DeepWSF((8, 2), **parameters, max_iter=150, random_state=r) for r in range(4)]
     shares = {separated(model, seed, poses_and_people): model.objective_history_[-1] for model in models}
     assert min(shares, key=shares.get) >= 0.97
 
