@@ -41,8 +41,8 @@ from laminar._base.penalized import Penalized
 from laminar.attributes.bands import BANDS
 from laminar.testing import check_model
 
-# Every public estimator is a model, and its example the first parameter at 3. Others only where that is not what it takes,
-# or not small.
+# Every public estimator is a model, and its example the first parameter at 3. Others only where that is not what it
+# takes, or not small.
 SETTINGS = {
     GNMF: {"n_components": 3, "n_neighbors": 3},
     ClassDrivenNMF: {},  # one component a class

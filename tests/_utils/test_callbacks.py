@@ -154,7 +154,9 @@ def test_state_holds_the_model_of_a_fit_that_stops_there(model, t):
 def test_looking_changes_nothing(model):
     model = clone(model).set_params(max_iter=8, tol=0)
     alone = clone(model).fit(X, LABELS).components_
-    assert_array_equal(model.set_params(callback=lambda state: state.model() and None).fit(X, LABELS).components_, alone)
+    assert_array_equal(
+        model.set_params(callback=lambda state: state.model() and None).fit(X, LABELS).components_, alone
+    )
 
 
 def test_clusters_by_iteration():
@@ -204,7 +206,7 @@ def test_rejected_iterations_are_not_in_the_history():
     assert model.history_iterations_[0] == 1
 
 
-# ---- the stopping rule of Trigeorgis et al. ---------------------------------------------------------------------------
+# ---- the stopping rule of Trigeorgis et al. -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kappa", [1e-2, 1e-3])
@@ -248,7 +250,7 @@ def test_reconstruction_stop_may_be_used_again():
     assert model.fit(X - 1).n_iter_ == model.fit(X - 1).n_iter_ > 1
 
 
-# ---- progress, and scikit-learn's callbacks ---------------------------------------------------------------------------
+# ---- progress, and scikit-learn's callbacks -------------------------------------------------------------------------
 
 
 @every_model

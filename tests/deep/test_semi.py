@@ -12,8 +12,9 @@ from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from laminar import WSF, DeepSemiNMF, SemiNMF
+from laminar import WSF, Activation, DeepSemiNMF, SemiNMF
 from laminar._engine.data.wrap import wrap
+from laminar.deep.nonlinear import fit_stack, pretrain
 from laminar.deep.pretraining import layer_sizes
 from laminar.graphs import as_graph
 from laminar.testing import check_model
@@ -200,9 +201,7 @@ def test_default_sizes_follow_the_data():
 def test_sparse_data():
     X = positive()
     X[np.median(X) > X] = 0
-    dense, sparse = (
-        DeepSemiNMF((7, 4), random_state=0).fit(form(X)) for form in (np.asarray, sp.csr_array)
-    )
+    dense, sparse = (DeepSemiNMF((7, 4), random_state=0).fit(form(X)) for form in (np.asarray, sp.csr_array))
     assert sparse.reconstruction_err_ == pytest.approx(dense.reconstruction_err_, rel=1e-4)
 
 
@@ -360,6 +359,64 @@ def test_codes_through_an_activation_are_as_good_as_those_of_the_fit(activation)
     off = np.abs(model.transform(X[:4]) - model.transform(X)[:4]).max(1)
     # A sigmoid is flat where it is saturated: a sample may come to rest elsewhere.
     assert (np.median(off) if activation == "sigmoid" else off.max()) < 1e-4
+
+
+# ---- activations ----------------------------------------------------------------------------------------------------
+
+
+def cubic(A):
+    return A + A**3
+
+
+def cubic_slope(A):
+    return 1 + 3 * A**2
+
+
+def cubic_inverse(Y):
+    root = np.sqrt(Y**2 / 4 + 1 / 27)
+    return np.cbrt(Y / 2 + root) + np.cbrt(Y / 2 - root)
+
+
+@pytest.mark.parametrize(
+    "parameters", [{}, {"rule": "published"}, {"hidden": "nonnegative"}, {"solver": "sgd"}], ids=str
+)
+def test_own_activation(parameters):
+    """Eq. 13 of the paper is for any g."""
+    X = mixed()
+    model = DeepSemiNMF((6, 3), activation=Activation(cubic, cubic_slope, cubic_inverse), max_iter=30, random_state=0)
+    model.set_params(**parameters).fit(X)
+    hidden, top = model.layers_
+    implied = cubic(top.representation @ top.weights)
+    if "hidden" in parameters:
+        implied = np.maximum(implied, 0)
+    assert_allclose(hidden.representation, implied, atol=1e-9)
+    assert model.reconstruction_err_ == pytest.approx(np.linalg.norm(X - implied @ hidden.weights), rel=1e-9)
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.transform(X[:5]), model.transform(X[:5]))
+
+
+@pytest.mark.parametrize("rule", ["fast", "published"])
+@pytest.mark.parametrize("activation", ["stanh", "relu", "softplus"])
+def test_hidden_codes_are_nonnegative_where_asked(activation, rule):
+    """Eq. 8 and 15 of the paper: H_i >= 0 for all i; of stanh alone many are not."""
+    X = mixed()
+    free, bounded = (
+        DeepSemiNMF((8, 6, 3), activation=activation, hidden=hidden, rule=rule, max_iter=20, random_state=0).fit(X)
+        for hidden in ("free", "nonnegative")
+    )
+    assert all((layer.representation >= 0).all() for layer in bounded.layers_)
+    assert (min(layer.representation.min() for layer in free.layers_) < 0) == (activation == "stanh")
+    assert bounded.score(X) > 0
+
+
+def test_published_rule_with_activation_is_nesterov():
+    """One accelerated step of each factor in turn, section 3.1: the stack's own solver, from the same start."""
+    X = mixed()
+    model = DeepSemiNMF((6, 3), activation="stanh", rule="published", max_iter=9, tol=0, random_state=0).fit(X)
+    start = pretrain(X, (6, 3), "stanh", random_state=0)
+    fit = fit_stack(X, *start, solver="nesterov", max_iter=9, tol=0)
+    assert_allclose(model.objective_history_, fit.history, rtol=1e-9)
+    assert_allclose(model.layers_[-1].representation, fit.H, atol=1e-9)
 
 
 # ---- the end of a fit ---------------------------------------------------------------------------------------------

@@ -313,7 +313,9 @@ def test_one_attribute_is_on_top():
 
 
 def test_several_attributes_need_layers(named):
-    with pytest.raises(ValueError, match=r"2 attributes, \['pose', 'who'\], .* 2 layers: say which .*attribute_layers="):
+    with pytest.raises(
+        ValueError, match=r"2 attributes, \['pose', 'who'\], .* 2 layers: say which .*attribute_layers="
+    ):
         DeepWSF((6, 3)).fit(X, named)
     assert DeepWSF(3, max_iter=2).fit(X, Y).attribute_layers_ == {0: 0, 1: 0}  # of one layer there is no choice
 
@@ -438,7 +440,7 @@ def test_solvers(parameters, y, allowed):
         if solver in allowed:
             assert is_finite(fitted(parameters, y=y, solver=solver, max_iter=3))
             continue
-        with pytest.raises(ValueError, match="solver|coupled"):
+        with pytest.raises(ValueError, match=r"solver|coupled"):
             fitted(parameters, y=y, solver=solver, max_iter=3)
 
 
@@ -590,7 +592,6 @@ def test_samples_are_coded_by_themselves(mode):
 def test_the_order_of_samples_does_not_matter(mode):
     order = np.random.default_rng(2).permutation(N)
     one, other = (
-        fitted(MODES[mode], init="svd", max_iter=5, tol=0, data=X[rows], y=Y[rows])
-        for rows in (np.arange(N), order)
+        fitted(MODES[mode], init="svd", max_iter=5, tol=0, data=X[rows], y=Y[rows]) for rows in (np.arange(N), order)
     )
     assert other.reconstruction_err_ == pytest.approx(one.reconstruction_err_, rel=1e-3)

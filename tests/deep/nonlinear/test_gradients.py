@@ -126,7 +126,9 @@ def test_gradients_of_a_penalty_on_each_layer(activation, kind, layer):
 @pytest.mark.parametrize("scale", [1e-3, 50.0])
 def test_printed_penalty_is_in_units_of_the_data(scale):
     X, stack, H = problem((5, 3), "stanh", scale=scale)
-    check_all_gradients(X, stack, H, [TracePenalty(0.4, Chain().build(X)), TracePenalty(0.1, Labels().build(X, LABELS))])
+    check_all_gradients(
+        X, stack, H, [TracePenalty(0.4, Chain().build(X)), TracePenalty(0.1, Labels().build(X, LABELS))]
+    )
 
 
 def test_the_penalty_is_propagated_and_not_as_printed():

@@ -267,7 +267,7 @@ def test_adam_is_adam():
 
 
 def test_sgd_is_gradient_descent():
-    """Eq. 15 with one batch: a projected gradient step, halved until the batch decreases by half of what it promises."""
+    """Eq. 15 with one batch: a projected gradient step, halved until the objective decreases by half of its promise."""
     stack, H = start("square")
     scale = np.abs(X).max()
     codes, weights, size = H.copy(), [Z.copy() for Z in stack.weights], 1.0
