@@ -93,7 +93,7 @@ def least_change(
 ) -> list[np.ndarray]:
     """Run least squares once over all weights, from the input up, each the minimiser nearest to where it was.
 
-    Distances weigh each entry by its curvature, so that they do not depend on the scales of hidden codes.
+    Entries are weighted by their curvature in the distance, so that it does not depend on the scales of hidden codes.
 
     Parameters
     ----------
