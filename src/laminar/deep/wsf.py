@@ -380,8 +380,8 @@ class DeepWSF(Deep):
 
     def _by_mutual_information(self, X, data: Matrix, attributes: Sequence[Attribute], init) -> list[int]:
         """Assign attributes to layers by the clusters of a fit without labels."""
-        silent: Hook = lambda *_, **__: False  # noqa: E731
-        self._run(X, data, [None] * len(self._sizes), init, silent)
+        no_hook: Hook = lambda *_, **__: False  # noqa: E731
+        self._run(X, data, [None] * len(self._sizes), init, no_hook)
         scores = np.empty((len(attributes), len(self._sizes)))
         for j, attribute in enumerate(attributes):
             known, n_classes = attribute.known, max(1, len(attribute.classes))
