@@ -363,14 +363,14 @@ FORMULAS = {  # class, parameters, whether X is non-negative, labels, formula
     ),
     "DeepWSF coupled": (
         "DeepWSF",
-        {"layers": (5, 3), "alphas": [0.3, 0.7], "mode": "coupled", "coupling": 0.5},
+        {"layers": (5, 3), "alphas": [0.3, 0.7], "attribute_layers": [0, 1], "objective": "coupled", "coupling": 0.5},
         False,
         ATTRIBUTES,
         lambda model, X: coupled(model, X, [(0.3, label_laplacian(0)), (0.7, label_laplacian(1))]),
     ),
     "DeepWSF activation": (
         "DeepWSF",
-        {"layers": (5, 3), "alphas": [0.3, 0.7], "activation": "stanh"},
+        {"layers": (5, 3), "alphas": [0.3, 0.7], "attribute_layers": [0, 1], "activation": "stanh"},
         False,
         ATTRIBUTES,
         network,

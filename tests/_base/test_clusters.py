@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.cluster import KMeans
 
 from laminar import SemiNMF
-from laminar._base.clusters import Clusters
+from laminar._base.clusters import Clusters, reader
 from laminar._engine.linalg.small import unit_rows, whitener
 
 rng = np.random.default_rng(0)
@@ -120,6 +121,34 @@ def test_pinv_is_plain_least_squares(fitted):
 def test_readouts_keep_the_floating_type(dtype, readout):
     X = np.random.default_rng(1).normal(size=(30, 6)).astype(dtype)
     assert SemiNMF(3, random_state=0).fit(X).transform(X, readout=readout).dtype == dtype
+
+
+@pytest.mark.parametrize("n_init", [1, 20])
+def test_raw_clusters_are_those_of_scikit_learn(fitted, n_init):
+    model, _ = fitted
+    expected = KMeans(4, n_init=n_init, random_state=0).fit(model.layers_[0].representation).labels_
+    assert_array_equal(model.cluster(readout="raw", n_init=n_init), expected)
+
+
+@pytest.mark.parametrize("readout", ["raw", "whitened", "isometric"])
+def test_clusters_are_those_of_the_form_asked_for(fitted, readout):
+    """New samples are brought to the same form and join the nearest centre."""
+    model, X = fitted
+    E = model.transform(X, readout=readout)
+    by_hand = reader(readout, model.layers_[0])(model.layers_[0].representation)
+    centres = KMeans(3, n_init=20, random_state=0).fit(by_hand)
+    assert_array_equal(model.cluster(X, 3, readout=readout), centres.predict(E))
+
+
+def test_default_form_is_whitened(fitted):
+    model, X = fitted
+    assert_array_equal(model.cluster(X, 3), model.cluster(X, 3, readout="whitened"))
+
+
+@pytest.mark.parametrize(("options", "message"), [({"n_init": 0}, "'n_init' parameter"), ({"readout": "a"}, "readout")])
+def test_clusters_that_cannot_be(fitted, options, message):
+    with pytest.raises(ValueError, match=message):
+        fitted[0].cluster(**options)
 
 
 @pytest.mark.parametrize(

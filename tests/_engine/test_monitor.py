@@ -100,11 +100,28 @@ def test_scale_does_not_matter(run):
 def test_callback_gets_every_iteration(run):
     calls = []
     run(SETTLING[:5], tol=0, callback=lambda *arguments: calls.append(arguments))
-    iterations, values, seconds = map(list, zip(*calls, strict=True))
+    iterations, values, snapshots = map(list, zip(*calls, strict=True))
     assert iterations == [1, 2, 3, 4, 5]
     assert values == SETTLING[:5]
-    assert seconds == sorted(seconds)
-    assert seconds[0] >= 0
+    assert [snapshot() for snapshot in snapshots] == [{}] * 5
+
+
+def test_callback_gets_factors_of_iteration():
+    seen = []
+    monitor = Monitor(3, 0, lambda iteration, value, snapshot: seen.append(snapshot()["H"]))
+    for value in (3.0, 2.0, 1.0):
+        monitor.step(value, lambda value=value: {"H": value})
+    assert seen == [3.0, 2.0, 1.0]
+
+
+def test_iterations_of_history_skip_those_without_value():
+    monitor = Monitor(10, 0)
+    for i in range(1, 8):
+        monitor.n_iter += 1
+        if i in (1, 4, 7):
+            monitor.record(1.0 / i)
+    assert monitor.iterations == [1, 4, 7]
+    assert monitor.history == [1.0, 1 / 4, 1 / 7]
 
 
 @pytest.mark.parametrize(("answer", "n_iter"), [(True, 1), (False, 5), (None, 5), (0, 5), ("stop", 1)])
@@ -132,3 +149,4 @@ def test_solution_has_record_of_monitor(run):
     monitor = run(SETTLING, tol=1e-3)
     solution = Solution.reached({"H": np.ones(1)}, monitor)
     assert (solution.history, solution.n_iter, solution.converged) == (monitor.history, monitor.n_iter, True)
+    assert solution.iterations == list(range(1, monitor.n_iter + 1))

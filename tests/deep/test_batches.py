@@ -164,7 +164,7 @@ def test_a_stream_goes_on_after_a_break(activation, twin):
 
 def test_a_fit_goes_on_as_a_stream():
     stream = list(batches(6, 200, 32))
-    model = DeepSemiNMF((12, 6), graph=None, random_state=0).fit(np.concatenate(stream[:5]))
+    model = DeepSemiNMF((12, 6), random_state=0).fit(np.concatenate(stream[:5]))
     fitted = model.components_.copy()
     model.partial_fit(stream[5])
     # One batch in six moves the basis of the others a little, and no more.
@@ -175,8 +175,8 @@ def test_a_fit_goes_on_as_a_stream():
 
 def test_a_fit_forgets_the_stream():
     stream = list(batches(3, 100, 32))
-    model = learned(stream[:2], (12, 6), graph=None).fit(stream[2])
-    fresh = DeepSemiNMF((12, 6), graph=None, random_state=0).fit(stream[2])
+    model = learned(stream[:2], (12, 6)).fit(stream[2])
+    fresh = DeepSemiNMF((12, 6), random_state=0).fit(stream[2])
     assert_array_equal(model.components_, fresh.components_)
 
 

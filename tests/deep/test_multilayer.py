@@ -201,15 +201,15 @@ def test_clusters_are_those_of_the_top():
 
 def test_iterations_of_all_layers_are_told_in_a_row():
     told = []
-    model = fit(X, rule="published", max_iter=7, tol=0, callback=lambda *news: told.append(news))
-    iterations, objectives, seconds = zip(*told, strict=True)
+    model = fit(X, rule="published", max_iter=7, tol=0, callback=told.append)
+    iterations, objectives, seconds = zip(*((s.iteration, s.objective, s.seconds) for s in told), strict=True)
     assert iterations == tuple(range(1, 15))
     np.testing.assert_allclose(objectives, np.concatenate(model.objective_histories_))
     assert (np.diff(seconds) > 0).all()
 
 
 def test_a_stop_stops_all_layers():
-    model = fit(X, layers=(6, 4, 3), tol=0, callback=lambda i, *_: i == 5)  # once, not ever after
+    model = fit(X, layers=(6, 4, 3), tol=0, callback=lambda state: state.iteration == 5)  # once, not ever after
     assert [len(history) for history in model.objective_histories_] == [5, 1, 1]
     assert not model.converged_
 

@@ -8,14 +8,17 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import nnls
+from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from laminar import DeepSemiNMF, DeepWSF, SemiNMF
+from laminar import WSF, Activation, DeepSemiNMF, SemiNMF
 from laminar._engine.data.wrap import wrap
-from laminar.datasets import partial_labels
-from laminar.metrics import clustering_accuracy
+from laminar.deep.nonlinear import fit_stack, pretrain
+from laminar.deep.pretraining import layer_sizes
+from laminar.graphs import as_graph
 from laminar.testing import check_model
+from reference import deep as plain
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
@@ -23,13 +26,21 @@ pytestmark = [
 ]
 
 WAYS = {
-    "plain": {"graph": None},
-    "graph": {},
+    "plain": {},
+    "graph": {"graph": "knn"},
+    "printed graph": {"graph": "rank", "scale": "none", "pretraining": "wsf"},
     "coupled": {"objective": "coupled"},
-    "published": {"rule": "published"},
+    "coupled graph": {"objective": "coupled", "graph": "chain"},
+    "published": {"rule": "published", "pretraining_max_iter": 20},
+    "published graph": {"rule": "published", "graph": "knn", "pretraining_max_iter": 20},
     "square": {"activation": "square"},
+    "non-negative": {"activation": "stanh", "hidden": "nonnegative"},
+    "published activation": {"activation": "stanh", "rule": "published", "graph": "knn"},
+    "sgd": {"solver": "sgd"},
+    "adam in batches": {"solver": "adam", "batch_size": 20, "graph": "knn"},
     "batches": {"batch_size": 20, "max_iter": 10},
 }
+MONOTONE = [way for way in WAYS if way not in ("sgd", "adam in batches", "batches")]
 every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 
 
@@ -51,9 +62,11 @@ def tail(X, k):
 
 
 @parametrize_with_checks(
-    [
-        DeepSemiNMF(layers=(4, 3), activation="stanh", max_iter=3, random_state=0),
-    ]
+    [DeepSemiNMF(layers=(4, 3), activation="stanh", max_iter=3, random_state=0)],
+    expected_failed_checks=lambda _: dict.fromkeys(
+        ["check_transformer_data_not_an_array", "check_transformer_general"],
+        "`fit_transform` returns the codes of the fit, which three iterations leave far from the best",
+    ),
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -86,14 +99,17 @@ def test_same_seed_same_model(way):
     assert_array_equal(first.components_, second.components_)
 
 
-@pytest.mark.parametrize("way", ["plain", "coupled", "published", "square", "graph"])
+@pytest.mark.parametrize("way", MONOTONE)
 def test_the_objective_never_rises(way):
     for X in (mixed(), positive()):
         model = DeepSemiNMF((7, 4), random_state=0, **{"max_iter": 60, **WAYS[way]}).fit(X)
         assert np.diff(model.objective_history_).max(initial=0) <= 1e-9 * model.objective_history_[0]
+        assert len(model.objective_history_) == len(model.history_iterations_)
+        assert model.history_iterations_[-1] <= model.n_iter_
+        assert (np.diff(model.history_iterations_) > 0).all()
 
 
-@pytest.mark.parametrize("way", ["plain", "coupled", "published", "graph"])
+@pytest.mark.parametrize("way", ["plain", "coupled", "published", "graph", "printed graph"])
 def test_contract(way):
     check_model(DeepSemiNMF((7, 4), random_state=0, **{"max_iter": 20, **WAYS[way]}), positive())
 
@@ -113,7 +129,7 @@ def test_samples_far_from_all_others_have_finite_codes(way):
 
 @pytest.mark.parametrize("X", [mixed(), positive()], ids=["mixed", "positive"])
 def test_one_layer_is_semi_nmf(X):
-    deep, semi = DeepSemiNMF(5, graph=None, random_state=0).fit(X), SemiNMF(5, random_state=0).fit(X)
+    deep, semi = DeepSemiNMF(5, random_state=0).fit(X), SemiNMF(5, random_state=0).fit(X)
     assert deep.reconstruction_err_ == pytest.approx(semi.reconstruction_err_, rel=1e-6)
     assert_allclose(deep.objective_history_, semi.objective_history_, rtol=1e-8)
 
@@ -121,9 +137,9 @@ def test_one_layer_is_semi_nmf(X):
 @pytest.mark.parametrize("layers", [(10, 4), (12, 8, 4), (14, 12, 10, 8, 4)])
 def test_fine_tuning_is_semi_nmf_from_where_pre_training_ended(layers):
     X = mixed()
-    start = DeepSemiNMF(layers, graph=None, max_iter=0, random_state=0).fit(X)
+    start = DeepSemiNMF(layers, max_iter=0, random_state=0).fit(X)
     begun = start.layers_[-1].representation
-    deep = DeepSemiNMF(layers, graph=None, max_iter=30, tol=0, random_state=0).fit(X)
+    deep = DeepSemiNMF(layers, max_iter=30, tol=0, random_state=0).fit(X)
     semi = SemiNMF(4, init=(begun, start.components_), max_iter=30, tol=0).fit(X)
     # The start of the one is the codes after a read-out of the other: they fall into the same place.
     assert deep.objective_history_[-1] == pytest.approx(semi.objective_history_[-1], rel=2e-3)
@@ -133,7 +149,7 @@ def test_fine_tuning_is_semi_nmf_from_where_pre_training_ended(layers):
 @pytest.mark.parametrize("layers", [(10, 4), (12, 8, 4)])
 def test_non_negative_data_reach_the_singular_values(layers):
     X = positive()
-    model = DeepSemiNMF(layers, graph=None).fit(X)
+    model = DeepSemiNMF(layers).fit(X)
     assert model.reconstruction_err_**2 / 2 == pytest.approx(tail(X, 4), rel=1e-6)
     # and so does every hidden layer, whose codes are a read-out of their own basis
     for layer, k in zip(model.layers_, layers, strict=True):
@@ -145,7 +161,7 @@ def test_hidden_layers_keep_their_rank_where_the_published_rule_loses_it():
     X = mixed()
     ranks = {
         rule: np.linalg.matrix_rank(
-            DeepSemiNMF((10, 4), graph=None, rule=rule, max_iter=40, random_state=0).fit(X).layers_[0].weights, tol=1e-6
+            DeepSemiNMF((10, 4), rule=rule, max_iter=40, random_state=0).fit(X).layers_[0].weights, tol=1e-6
         )
         for rule in ("fast", "published")
     }
@@ -171,12 +187,21 @@ def test_bad_sizes(bad):
         DeepSemiNMF(bad).fit(mixed())
 
 
+def test_default_sizes_follow_the_data():
+    """A half and a quarter of the smaller number, at most 625 and 40, those of Trigeorgis et al."""
+    assert layer_sizes(None, 2000, 1500) == (625, 40)
+    assert layer_sizes(None, 2856, 1024) == (512, 40)
+    assert layer_sizes(None, 60, 15) == (7, 3)
+    assert layer_sizes(None, 1, 9) == (1, 1)
+    assert layer_sizes(np.int64(5), 9, 9) == layer_sizes([5], 9, 9) == (5,)
+    model = DeepSemiNMF(max_iter=2, random_state=0).fit(mixed())
+    assert [len(layer.weights) for layer in model.layers_] == [7, 3]
+
+
 def test_sparse_data():
     X = positive()
     X[np.median(X) > X] = 0
-    dense, sparse = (
-        DeepSemiNMF((7, 4), graph=None, random_state=0).fit(form(X)) for form in (np.asarray, sp.csr_array)
-    )
+    dense, sparse = (DeepSemiNMF((7, 4), random_state=0).fit(form(X)) for form in (np.asarray, sp.csr_array))
     assert sparse.reconstruction_err_ == pytest.approx(dense.reconstruction_err_, rel=1e-4)
 
 
@@ -184,9 +209,9 @@ def test_sparse_data():
 
 
 def test_transfer_without_a_sweep_codes_on_the_other_layers():
-    source = DeepSemiNMF((8, 4), graph=None, random_state=0).fit(mixed(seed=1))
+    source = DeepSemiNMF((8, 4), random_state=0).fit(mixed(seed=1))
     X = mixed(n=20, seed=2)
-    model = DeepSemiNMF((8, 4), graph=None, max_iter=0).fit(X, init=source)
+    model = DeepSemiNMF((8, 4), max_iter=0).fit(X, init=source)
     expected = np.array([nnls(source.components_.T, x)[0] for x in X])
     assert_allclose(model.transform(X), expected, rtol=1e-5, atol=1e-7)
     assert_allclose(model.layers_[-1].representation, expected, rtol=1e-5, atol=1e-7)
@@ -194,28 +219,28 @@ def test_transfer_without_a_sweep_codes_on_the_other_layers():
 
 def test_transfer_to_the_same_data_is_not_worse():
     X = mixed()
-    source = DeepSemiNMF((8, 4), graph=None, random_state=0).fit(X)
-    model = DeepSemiNMF((8, 4), graph=None).fit(X, init=source)
+    source = DeepSemiNMF((8, 4), random_state=0).fit(X)
+    model = DeepSemiNMF((8, 4)).fit(X, init=source)
     assert model.reconstruction_err_ <= source.reconstruction_err_ * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        (lambda: DeepSemiNMF((7, 4), graph=None, max_iter=1).fit(mixed()), "needs .* Give it the same layers"),
-        (lambda: DeepSemiNMF((8, 4), graph=None, max_iter=1).fit(mixed(p=9)), "15 features needs"),
+        (lambda: DeepSemiNMF((7, 4), max_iter=1).fit(mixed()), "needs .* Give it the same layers"),
+        (lambda: DeepSemiNMF((8, 4), max_iter=1).fit(mixed(p=9)), "15 features needs"),
         (lambda: "model", "init must be a fitted model"),
     ],
 )
 def test_transfer_of_what_does_not_fit(source, message):
     with pytest.raises(ValueError, match=message):
-        DeepSemiNMF((8, 4), graph=None).fit(mixed(), init=source())
+        DeepSemiNMF((8, 4)).fit(mixed(), init=source())
 
 
 def test_a_stream_comes_close_to_the_whole():
     X = positive(n=2000)
     whole = SemiNMF(4).fit(X).reconstruction_err_
-    model = DeepSemiNMF((8, 4), graph=None, random_state=0)
+    model = DeepSemiNMF((8, 4), random_state=0)
     for _ in range(3):
         for start in range(0, 2000, 200):
             model.partial_fit(X[start : start + 200])
@@ -232,27 +257,98 @@ def test_other_objectives_have_no_stream(way):
         model.partial_fit(mixed())
 
 
-def test_a_graph_finds_clusters():
-    rng = np.random.default_rng(0)
-    y = np.repeat(np.arange(4), 40)
-    X = rng.normal(size=(4, 30))[y] + 0.9 * rng.normal(size=(160, 30))
-    found = DeepSemiNMF((10, 4), n_clusters=4, random_state=0).fit_predict(X)
-    assert clustering_accuracy(y, found) > 0.95
+# ---- a graph on the top codes -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"solver": "hals", "activation": "relu"}, '"hals" is not for activation'),
-        ({"solver": "adam"}, '"adam" is not for activation=None'),
-        ({"objective": "coupled", "rule": "published"}, "published"),
-        ({"objective": "coupled", "activation": "relu"}, "activation"),
-        ({"objective": "coupled", "graph": "knn"}, "graph"),
-    ],
-)
-def test_combinations_that_have_no_meaning(parameters, message):
+def links_of(X, graph):
+    return as_graph(graph).build(X, None, None).tocsr().toarray()
+
+
+@pytest.mark.parametrize("graph", ["knn", "chain", "rank", "matrix"])
+def test_objective_with_graph(graph):
+    """Eq. 2, entry by entry: the model of Zhao et al. with one view."""
+    X = mixed()
+    W = np.exp(-cdist(X, X)) * (1 - np.eye(60)) if graph == "matrix" else links_of(X, graph)
+    given = W if graph == "matrix" else graph
+    model = DeepSemiNMF((8, 4), graph=given, alpha=0.3, max_iter=20, tol=0, random_state=0).fit(X)
+    codes, weights = ([getattr(one, part) for one in model.layers_] for part in ("representation", "weights"))
+    value = plain.layers_objective(X, codes, weights, [None, W], [0, 0.3], [1])
+    assert model.objective_history_[-1] == pytest.approx(value, rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", ["invariant", "none"])
+def test_graph_of_one_layer_is_that_of_wsf(scale):
+    X = mixed()
+    W = links_of(X, "knn")
+    parameters = {"graph": W, "alpha": 0.2, "scale": scale, "init": "lp", "max_iter": 30, "tol": 0, "random_state": 0}
+    deep, flat = DeepSemiNMF(5, **parameters).fit(X), WSF(5, **parameters).fit(X)
+    assert_allclose(deep.objective_history_, flat.objective_history_, rtol=1e-8)
+    assert_allclose(deep.components_, flat.components_, atol=1e-6)
+
+
+def test_stronger_graph_smoother_codes():
+    X = mixed()
+    graph = as_graph("knn").build(X, None, None)
+    rough = []
+    for alpha in (0, 0.1, 10):
+        model = DeepSemiNMF((8, 4), graph="knn", alpha=alpha, max_iter=200, random_state=0).fit(X)
+        H = model.layers_[-1].representation
+        rough.append(graph.quad(H) / (H**2).sum())
+    assert rough[0] > rough[1] > 3 * rough[2]
+    plain_fit = DeepSemiNMF((8, 4), max_iter=200, random_state=0).fit(X)
+    zero = DeepSemiNMF((8, 4), graph="knn", alpha=0, max_iter=200, random_state=0).fit(X)
+    assert_array_equal(zero.components_, plain_fit.components_)
+
+
+def test_chain_ends_with_its_sequence():
+    X, groups = mixed(), np.repeat([0, 1], 30)
+    W = np.diag(np.ones(59), 1) + np.diag(np.ones(59), -1)
+    W[29, 30] = W[30, 29] = 0
+    two = DeepSemiNMF((8, 4), graph="chain", max_iter=10, random_state=0).fit(X, groups=groups)
+    given = DeepSemiNMF((8, 4), graph=W, max_iter=10, random_state=0).fit(X)
+    assert_allclose(two.components_, given.components_, atol=1e-7)
+
+
+# ---- what is refused ------------------------------------------------------------------------------------------------
+
+REFUSED = [
+    ({"objective": "coupled", "rule": "published"}, 'rule="published" fine-tunes the reconstruction'),
+    ({"rule": "published", "batch_size": 20}, 'rule="published" uses all samples'),
+    ({"rule": "published", "graph": "knn", "scale": "invariant"}, 'rule="published" has the penalty as printed'),
+    ({"rule": "published", "solver": "mu"}, 'rule="published" has its own updates: use solver="auto", not "mu"'),
+    ({"objective": "coupled", "activation": "relu"}, 'objective="coupled" has codes of every layer as variables'),
+    ({"objective": "coupled", "solver": "adam"}, 'objective="coupled" has codes of every layer as variables'),
+    ({"objective": "coupled", "batch_size": 20}, 'objective="coupled" has codes of every layer as variables'),
+    ({"objective": "coupled", "graph": "knn", "scale": "none"}, 'has no minimiser with scale="none"'),
+    ({"solver": "hals", "activation": "relu"}, 'solver="hals" is not for a model with an activation: use one of auto'),
+    ({"solver": "lbfgs"}, 'solver="lbfgs" is not for a model without an activation: use one of auto, hals, mu, apg'),
+    ({"activation": "relu", "solver": "lbfgs", "batch_size": 20}, 'batch_size=20 needs solver="adam" or "sgd"'),
+    ({"batch_size": 20, "graph": "knn"}, 'batch_size with a graph needs solver="adam" or "sgd"'),
+    ({"pretraining": "wsf"}, 'pretraining="wsf" has no penalty without a graph: use "semi-nmf"'),
+    ({"coupling": 2.0}, "coupling=2.0 has no effect here: it weighs the layers of"),
+    ({"hidden": "nonnegative"}, "hidden='nonnegative' has no effect here"),
+    ({"eta": 0.5}, "eta=0.5 has no effect here: it is the exponent of the multiplicative update"),
+    ({"alpha": 0.5}, "alpha=0.5 has no effect here: there is no graph"),
+    ({"scale": "none"}, "scale='none' has no effect here: there is no graph"),
+    ({"pretraining": None, "pretraining_max_iter": 5}, "pretraining_max_iter=5 has no effect here"),
+    ({"activation": "tanh"}, "'activation' parameter of DeepSemiNMF"),
+    ({"rule": "paper"}, "'rule' parameter of DeepSemiNMF"),
+    ({"graph": "auto"}, "'graph' parameter of DeepSemiNMF"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "message"), REFUSED, ids=[" ".join(p) for p, _ in REFUSED])
+def test_combinations_without_meaning_or_effect(parameters, message):
     with pytest.raises(ValueError, match=message):
         DeepSemiNMF((5, 3), **parameters).fit(mixed())
+
+
+@pytest.mark.parametrize("parameters", [{"init": "svd"}, {"pretraining": None}, {"pretraining_max_iter": 3}], ids=str)
+def test_a_given_start_leaves_no_other(parameters):
+    source = DeepSemiNMF((5, 3), max_iter=1, random_state=0).fit(mixed())
+    (name,) = parameters
+    with pytest.raises(ValueError, match=f"^{name}=.* has no effect here: .*fit\\(init=...\\)"):
+        DeepSemiNMF((5, 3), **parameters).fit(mixed(), init=source)
 
 
 @pytest.mark.parametrize("activation", ["stanh", "square", "relu", "softplus", "sigmoid"])
@@ -265,75 +361,70 @@ def test_codes_through_an_activation_are_as_good_as_those_of_the_fit(activation)
     assert (np.median(off) if activation == "sigmoid" else off.max()) < 1e-4
 
 
-# ---- weak labels --------------------------------------------------------------------------------------------------
+# ---- activations ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("y", [None, np.full((60, 2), -1)])
-@pytest.mark.parametrize("mode", ["network", "coupled"])
-def test_without_labels_it_is_deep_semi_nmf(y, mode):
-    X = mixed()
-    objective = "coupled" if mode == "coupled" else "reconstruction"
-    plain = DeepSemiNMF((8, 4), graph=None, objective=objective, max_iter=30, random_state=0).fit(X)
-    model = DeepWSF((8, 4), mode=mode, max_iter=30, random_state=0).fit(X, y)
-    assert_array_equal(model.components_, plain.components_)
-    zero = DeepWSF((8, 4), mode=mode, max_iter=30, alphas=0, random_state=0).fit(X, np.arange(60) % 3)
-    assert_array_equal(zero.components_, plain.components_)
+def cubic(A):
+    return A + A**3
 
 
-@pytest.mark.parametrize("mode", ["network", "coupled"])
-def test_labels_draw_the_codes_of_a_class_together(mode):
-    X, y = positive(), np.arange(80) % 4
-
-    def spread(model):
-        H = model.layers_[-1].representation
-        H = H / np.linalg.norm(H, axis=0).clip(1e-12)
-        return sum(H[y == c].var(0).sum() for c in range(4)) / H.var(0).sum()
-
-    weak, strong = (
-        DeepWSF((8, 4), mode=mode, attribute_layers=[1], alphas=a, max_iter=150, random_state=0).fit(X, y)
-        for a in (1e-6, 10.0)
-    )
-    assert spread(strong) < 0.7 * spread(weak)
+def cubic_slope(A):
+    return 1 + 3 * A**2
 
 
-def test_attributes_find_their_layers():
-    X = positive()
-    y = np.c_[np.arange(80) % 3, partial_labels(np.arange(80) % 5, 0.5, random_state=0)]
-    model = DeepWSF((8, 4), max_iter=10, random_state=0).fit(X, y)
-    assert model.attribute_layers_ == {0: 0, 1: 1}
-    model = DeepWSF((8, 4), attribute_layers=[1, 0], max_iter=10, random_state=0).fit(X, y)
-    assert model.attribute_layers_ == {0: 1, 1: 0}
+def cubic_inverse(Y):
+    root = np.sqrt(Y**2 / 4 + 1 / 27)
+    return np.cbrt(Y / 2 + root) + np.cbrt(Y / 2 - root)
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"attribute_layers": [0]}, "attribute_layers must name one of the 2 layers"),
-        ({"attribute_layers": [0, 2]}, "attribute_layers"),
-        ({"alphas": [1.0]}, "give one number, or one for each"),
-        ({"alphas": [1.0, -1.0]}, "not below 0"),
-        ({"mode": "coupled", "activation": "relu"}, 'needs mode="network"'),
-    ],
+    "parameters", [{}, {"rule": "published"}, {"hidden": "nonnegative"}, {"solver": "sgd"}], ids=str
 )
-def test_labels_that_do_not_fit(parameters, message):
-    y = np.c_[np.arange(60) % 3, np.arange(60) % 2]
-    with pytest.raises(ValueError, match=message):
-        DeepWSF((5, 3), **parameters).fit(mixed(), y)
+def test_own_activation(parameters):
+    """Eq. 13 of the paper is for any g."""
+    X = mixed()
+    model = DeepSemiNMF((6, 3), activation=Activation(cubic, cubic_slope, cubic_inverse), max_iter=30, random_state=0)
+    model.set_params(**parameters).fit(X)
+    hidden, top = model.layers_
+    implied = cubic(top.representation @ top.weights)
+    if "hidden" in parameters:
+        implied = np.maximum(implied, 0)
+    assert_allclose(hidden.representation, implied, atol=1e-9)
+    assert model.reconstruction_err_ == pytest.approx(np.linalg.norm(X - implied @ hidden.weights), rel=1e-9)
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.transform(X[:5]), model.transform(X[:5]))
 
 
-def test_a_callback_stops_a_fit_with_a_graph():
-    heard = []
-    model = DeepSemiNMF((8, 4), max_iter=4, random_state=0, callback=lambda *news: heard.append(news) or news[0] == 2)
-    model.fit(positive())
-    assert [i for i, *_ in heard] == [1, 2]
-    assert_array_equal([value for _, value, _ in heard], model.objective_history_)
-    assert model.n_iter_ == 2
-    assert not model.converged_
+@pytest.mark.parametrize("rule", ["fast", "published"])
+@pytest.mark.parametrize("activation", ["stanh", "relu", "softplus"])
+def test_hidden_codes_are_nonnegative_where_asked(activation, rule):
+    """Eq. 8 and 15 of the paper: H_i >= 0 for all i; of stanh alone many are not."""
+    X = mixed()
+    free, bounded = (
+        DeepSemiNMF((8, 6, 3), activation=activation, hidden=hidden, rule=rule, max_iter=20, random_state=0).fit(X)
+        for hidden in ("free", "nonnegative")
+    )
+    assert all((layer.representation >= 0).all() for layer in bounded.layers_)
+    assert (min(layer.representation.min() for layer in free.layers_) < 0) == (activation == "stanh")
+    assert bounded.score(X) > 0
+
+
+def test_published_rule_with_activation_is_nesterov():
+    """One accelerated step of each factor in turn, section 3.1: the stack's own solver, from the same start."""
+    X = mixed()
+    model = DeepSemiNMF((6, 3), activation="stanh", rule="published", max_iter=9, tol=0, random_state=0).fit(X)
+    start = pretrain(X, (6, 3), "stanh", random_state=0)
+    fit = fit_stack(X, *start, solver="nesterov", max_iter=9, tol=0)
+    assert_allclose(model.objective_history_, fit.history, rtol=1e-9)
+    assert_allclose(model.layers_[-1].representation, fit.H, atol=1e-9)
+
+
+# ---- the end of a fit ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("way", ["graph", "published"])
 def test_a_fit_that_was_cut_short_says_so(way):
-    X, model = positive(seed=1), DeepSemiNMF((8, 4), random_state=0, **WAYS[way])
+    X, model = mixed(seed=1), DeepSemiNMF((8, 4), random_state=0, **WAYS[way])
     with pytest.warns(ConvergenceWarning, match="stopped at max_iter=3"):
         assert not model.set_params(max_iter=3).fit(X).converged_
     with warnings.catch_warnings():
@@ -351,5 +442,7 @@ def test_no_warning_where_a_fit_converges():
 def test_multiplicative_layers_begin_without_zeros():
     """On non-negative data too, where the other solvers begin at the optimum: such a rule never leaves a zero."""
     X = np.random.default_rng(0).gamma(1.0, size=(30, 12))
-    codes, _ = DeepSemiNMF((6, 3), solver="mu", graph=None, random_state=0)._pretrain(wrap(X), (6, 3))
+    model = DeepSemiNMF((6, 3), solver="mu", random_state=0)
+    model.pretraining_histories_ = []
+    codes, _ = model._pretrain(wrap(X), (6, 3), [None, None], lambda *_, **__: False)
     assert min(H.min() for H in codes) > 0

@@ -21,7 +21,7 @@ READOUTS = ("raw", "whitened", "isometric")
 
 @dataclass(frozen=True, eq=False)
 class Readout:
-    """Codes times a basis, if there is one; then, if asked, with rows of unit length."""
+    """Codes times a basis, if there is one; with ``unit``, then with rows of unit length."""
 
     basis: np.ndarray | None = None
     unit: bool = False

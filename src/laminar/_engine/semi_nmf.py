@@ -31,7 +31,7 @@ def semi_nmf(
 ) -> Solution:
     """Minimise ``1/2 ||X - H Z||^2`` plus penalties over H >= 0 and Z of any sign; ``max_iter=0`` returns the start."""
     factors = named_start(init, data, k, rng, SEMI["Z"])
-    if update is multiplicative:
+    if getattr(update, "func", update) is multiplicative:  # or a partial of it, with an exponent
         factors = {**factors, "H": without_zeros(factors["H"])}
     updates, monitor = {"H": update, "Z": least_squares}, monitor or Monitor(20, 1e-3)
     return solve(Problem(SEMI, [fit(data), *penalties]), factors, updates, monitor=monitor, extrapolate=True)

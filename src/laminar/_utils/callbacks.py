@@ -117,11 +117,10 @@ class _SklearnCallbacks:
 
     def __call__(self, state: FitState) -> bool:
         task = self.context.subcontext(task_name="iteration")
-        metadata = {"iteration": state.iteration, "objective": state.objective, "seconds": state.seconds}
-        arguments = {**self.data, "metadata": metadata}
-        task.call_on_fit_task_begin(estimator=self.estimator, **arguments)
+        # No metadata: scikit-learn passes them to scorers. The fitted estimator has the objective and the iteration.
+        task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
         return task.call_on_fit_task_end(
-            estimator=self.estimator, reconstruction_attributes=lambda: fitted_attributes(state.model()), **arguments
+            estimator=self.estimator, reconstruction_attributes=lambda: fitted_attributes(state.model()), **self.data
         )
 
     def close(self) -> None:

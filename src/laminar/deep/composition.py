@@ -93,6 +93,8 @@ def least_change(
 ) -> list[np.ndarray]:
     """Run least squares once over all weights, from the input up, each the minimiser nearest to where it was.
 
+    Entries are weighted by their curvature in the distance, so that it does not depend on the scales of hidden codes.
+
     Parameters
     ----------
     weights : sequence of ndarray

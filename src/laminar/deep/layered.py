@@ -126,7 +126,7 @@ class Layered(CallbackSupportMixin, Coder):
         """Return the weights from one layer to a lower one, ``Z_layer ... Z_{to+1}`` (Trigeorgis et al., section 3).
 
         Row a is what code a of the upper layer contributes to the codes of the lower one: with identities on layer 3
-        and poses on layer 1, Z_3 Z_2 says which poses an identity has. With an activation this is the product of the
+        and poses on layer 1, Z_3 Z_2 gives the poses of an identity. With an activation this is the product of the
         weights without it.
 
         Parameters

@@ -179,15 +179,18 @@ class Deep(Layered):
         weight = graph[0] if self._invariant else weight_in_unit_scale(graph[0], below, 2, below.dtype)
         return [smooth_codes(graph[1], weight, invariant=self._invariant)]
 
-    def _layer_monitor(self, i: int, below: Matrix, max_iter: int, hook: Hook, tol: float) -> Monitor:
-        """Return the monitor of the pre-training of one layer."""
+    def _layer_monitor(
+        self, i: int, below: Matrix, max_iter: int, hook: Hook, tol: float, scale: float = 1.0
+    ) -> Monitor:
+        """Return the monitor of the pre-training of one layer; ``scale`` is the unit of the codes below it."""
+        unit = below.scale * scale
 
         def report(iteration: int, value: float, snapshot: Snapshot) -> bool:
             def fitted() -> PretrainedLayer:
                 H, Z = snapshot()["H"], np.ascontiguousarray(snapshot()["Z"].T)
-                return PretrainedLayer.of(H, Z, below.scale, lambda H, Z: below.distance(H, np.ascontiguousarray(Z.T)))
+                return PretrainedLayer.of(H, Z, unit, lambda H, Z: below.distance(H, np.ascontiguousarray(Z.T)))
 
-            return hook(iteration, value * below.unit(2), fitted, layer=i)
+            return hook(iteration, value * below.unit(2) * scale**2, fitted, layer=i)
 
         return Monitor(max_iter, tol, report)
 
@@ -204,10 +207,11 @@ class Deep(Layered):
 
         def layer(below: Matrix, i: int) -> np.ndarray:
             # On non-negative X the start is the optimum of a layer: a sweep could add nothing but rounding.
-            monitor = self._layer_monitor(i, below, 0 if optimal else sweeps, hook, 1e-3)
+            scale = data.scale if i else 1.0
+            monitor = self._layer_monitor(i, below, 0 if optimal else sweeps, hook, 1e-3, scale)
             penalties = self._layer_penalties(graphs, i, below)
             solution = semi_nmf(below, sizes[i], rng, init=name, update=update, penalties=penalties, monitor=monitor)
-            self.pretraining_histories_.append(np.array(solution.history) * below.unit(2))
+            self.pretraining_histories_.append(np.array(solution.history) * below.unit(2) * scale**2)
             return solution.factors["H"]
 
         return pretrain(data, len(sizes), layer)
@@ -228,7 +232,10 @@ class Deep(Layered):
             # One layer need not prepare another: fine-tuning is all there is.
             return self._pretrain(data, self._sizes, graphs, hook, 20 if len(self._sizes) > 1 else 0)
         weights = self._given_weights(init, data)
-        return [self._exact_codes(data, basis) for basis in compose(weights)], weights
+        codes = [self._exact_codes(data, basis) for basis in compose(weights)]
+        if self.solver == "mu" and self.max_iter:  # a multiplicative update never leaves a zero
+            codes = [without_zeros(H) for H in codes]
+        return codes, weights
 
     def _exact_codes(self, data: Matrix, basis: np.ndarray) -> np.ndarray:
         return self._codes(data, self._uniform_codes(data, basis), basis)
@@ -289,6 +296,9 @@ class Deep(Layered):
 
         monitor = self._monitor(data, hook, layers)
         solution = solve(problem, start, updates, monitor=monitor, extrapolate=True)
+        if not solution.history and any(graphs):
+            last = list(start)[-1]
+            solution.history, solution.iterations = [problem.objective(last, start).evaluate(start[last]).value], [0]
         return self._reached(*layers(solution.factors), solution)
 
     def _finished(self, data: Matrix, codes, weights, before, graphs: Graphs) -> LayerPair:
@@ -358,7 +368,9 @@ class Deep(Layered):
             ]
         else:
             weights = [Z.astype(np.float64) for Z in self._given_weights(init, data)]
-            codes = [without_zeros(self._exact_codes(wrap(X), basis)) for basis in compose(weights)]
+            codes = [self._exact_codes(wrap(X), basis) for basis in compose(weights)]
+            if self.max_iter:  # a multiplicative update never leaves a zero
+                codes = [without_zeros(H) for H in codes]
 
         def layers(factors) -> LayerPair:
             codes, weights, _ = canonical(factors["codes"], factors["weights"])
@@ -367,6 +379,9 @@ class Deep(Layered):
 
         monitor = self._monitor(data, hook, layers)
         codes, weights = published.algorithm(X, codes, weights, scaled, monitor, eta)
+        if not monitor.history:
+            monitor.history.append(published.objective(X, codes[-1], compose(weights)[-1], scaled[-1]))
+            monitor.iterations.append(0)
         return self._reached(*layers({"codes": codes, "weights": weights}), Solution.reached({}, monitor))
 
     def _published_start(self, below: np.ndarray, k: int, *, rng: np.random.RandomState) -> np.ndarray:

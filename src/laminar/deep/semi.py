@@ -139,8 +139,8 @@ class DeepSemiNMF(Batches):
     history_iterations_ : ndarray of shape (n_accepted,)
         The iteration of each entry of ``objective_history_``.
     pretraining_histories_ : list of ndarray
-        For each pre-trained layer, ``1/2 ||H_{i-1} - H_i Z_i||^2``, in the distances of X where there is no activation,
-        after each iteration. Empty where the start is the optimum already.
+        For each pre-trained layer, ``1/2 ||H_{i-1} - H_i Z_i||^2`` after each iteration, in the distances of X for
+        ``rule="fast"`` without an activation. Empty where the start is the optimum already.
     n_iter_ : int
         Number of iterations made, without pre-training.
     converged_ : bool

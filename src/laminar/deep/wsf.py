@@ -68,7 +68,7 @@ class DeepWSF(Deep):
     alphas : float, sequence of float or dict, default=0.1
         Weight alpha_j of the penalty (lambda), one for all attributes, one for each, or by the name of the attribute.
     attribute_layers : None, "in order", "mutual information", sequence of int or dict, default=None
-        Layer of each attribute. None puts one attribute on the top layer; of several, it must be said. "in order": the
+        Layer of each attribute. None puts one attribute on the top layer; of several, it must be given. "in order": the
         first attribute on the first layer, and so on, all that are left on the last. A sequence holds positions, a dict
         positions by the name of the attribute. "mutual information" fits without labels first, clusters the codes of
         each layer, and assigns attributes to layers so that the sum of their normalised mutual information is largest
@@ -185,7 +185,8 @@ class DeepWSF(Deep):
     -----
     **Algorithm.** One iteration for (1) updates the codes of each fitted layer by HALS, as in `WSF`, with B = X Psi_i^T
     and G = Psi_i Psi_i^T for Psi_i = Z_i ... Z_1, and then the weights, from the input up, each the minimiser of (1)
-    nearest to where it was: with T_ij = Z_j ... Z_{i+1} and q_j the vector of ``alpha_j h_a^T L_j h_a``::
+    nearest to where it was, in a norm with entries weighted by their curvature. With T_ij = Z_j ... Z_{i+1} and q_j the
+    vector of ``alpha_j h_a^T L_j h_a``::
 
         Z_i <- A^+ (sum_j T_ij^T H_j^T X) pinv(Psi_{i-1}),     A = sum_j T_ij^T (H_j^T H_j + diag(q_j)) T_ij        (5)
 
@@ -379,8 +380,8 @@ class DeepWSF(Deep):
 
     def _by_mutual_information(self, X, data: Matrix, attributes: Sequence[Attribute], init) -> list[int]:
         """Assign attributes to layers by the clusters of a fit without labels."""
-        quiet: Hook = lambda *_, **__: False  # noqa: E731
-        self._run(X, data, [None] * len(self._sizes), init, quiet)
+        no_hook: Hook = lambda *_, **__: False  # noqa: E731
+        self._run(X, data, [None] * len(self._sizes), init, no_hook)
         scores = np.empty((len(attributes), len(self._sizes)))
         for j, attribute in enumerate(attributes):
             known, n_classes = attribute.known, max(1, len(attribute.classes))

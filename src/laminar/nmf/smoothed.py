@@ -34,17 +34,17 @@ class SmoothedSemiNMF(CallbackSupportMixin, Coder):
 
     It is not a method of a paper: on faces its clusters are better than those of the layered models
     (docs/clustering.md). U (n_samples, r) holds the leading left singular vectors of X, its rows scaled to unit norm; N
-    = D^-1/2 W D^-1/2 is the normalised graph of these rows. The smoothed samples S minimise::
+    = D^-1/2 W D^-1/2 is the normalised graph of these rows. The smoothed samples S minimise, as labels do in [2]_::
 
         1/2 ||S - U||^2 + alpha/2 Tr(S^T (I - N) S)                                                                 (1)
 
-    and the codes H (n_samples, k) are their k leading principal scores Y, with rows of unit norm, rotated to be as
-    non-negative as possible::
+    and the codes H (n_samples, k) are Y, the k leading columns of the principal scores of S with rows of unit norm,
+    rotated to be as non-negative as possible::
 
         1/2 ||Y R - H||^2   over rotations R (k, k) and H >= 0                                                      (2)
 
-    The components Z (k, n_features), of any sign, are fitted to the codes by least squares. The codes take the place of
-    scikit-learn's W, the components that of its H.
+    The components Z (k, n_features), of any sign as in Semi-NMF [1]_, are fitted to the codes by least squares. The
+    codes take the place of scikit-learn's W, the components that of its H.
 
     Parameters
     ----------

@@ -1,10 +1,20 @@
 import pickle
+from itertools import permutations
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from laminar.deep.nonlinear import ACTIVATIONS, ScaleFreePenalty, Stack, loss_and_gradients
+from laminar.deep.nonlinear import (
+    ACTIVATIONS,
+    Activation,
+    Rectified,
+    ScaleFreePenalty,
+    Stack,
+    TracePenalty,
+    as_activation,
+    loss_and_gradients,
+)
 from laminar.deep.nonlinear.gradients import ReducedObjective, as_data, as_penalties
 from laminar.graphs import Chain, Labels
 
@@ -30,17 +40,57 @@ def penalties(layers):
 
 def plain_loss(X, weights, activation, H, penalties=None):
     """The objective as the equations say it."""
-    g, codes = ACTIVATIONS[activation].value, [H]
+    g, codes = as_activation(activation).value, [H]
     for Z in weights[:0:-1]:
         codes.insert(0, g(codes[0] @ Z))
     loss = 0.5 * ((X - codes[0] @ weights[0]) ** 2).sum()
     for F, penalty in zip(codes, penalties or [None] * len(codes), strict=True):
-        if penalty is not None:
+        if isinstance(penalty, TracePenalty):  # eq. 21, over pairs of samples
+            W = penalty.operator.tocsr().toarray()
+            loss += penalty.weight / 2 * sum((W * (f[:, None] - f) ** 2).sum() / 2 for f in F.T)
+        elif penalty is not None:
             k = F.shape[1]
             F = F[:, F.any(0)]  # a silent unit is not rough
             rough = penalty.operator.quad_columns(F) / (F**2).sum(0)
             loss += penalty.weight / 2 * (X**2).sum() / k * rough.sum()
     return loss
+
+
+def cubic(A):
+    return A + A**3 / 3
+
+
+def cubic_slope(A):
+    return 1 + A**2
+
+
+def cubic_inverse(Y):
+    """Cardano's formula."""
+    root = np.sqrt(1 + 9 * Y**2 / 4)
+    return np.cbrt(3 * Y / 2 + root) + np.cbrt(3 * Y / 2 - root)
+
+
+OWN = Activation(cubic, cubic_slope, cubic_inverse)
+GIVEN = {
+    "own": OWN,
+    "rectified own": Rectified.of(OWN),
+    **{f"rectified {name}": Rectified.of(name) for name in ("stanh", "relu", "softplus", "identity")},
+    **ACTIVATIONS,
+}
+
+
+def check_all_gradients(X, stack, H, pulls):
+    """Value and gradients, by codes and by the weights of every layer, against the plain objective."""
+    loss, by_codes, by_weights = loss_and_gradients(X, stack, H, pulls)
+    g = stack.activation
+    assert loss == pytest.approx(plain_loss(X, stack.weights, g, H, pulls), rel=1e-12)
+    check_gradient(lambda F: plain_loss(X, stack.weights, g, F, pulls), H, by_codes)
+    for i, gradient in enumerate(by_weights):
+
+        def value(Z, i=i):
+            return plain_loss(X, [*stack.weights[:i], Z, *stack.weights[i + 1 :]], g, H, pulls)
+
+        check_gradient(value, stack.weights[i], gradient)
 
 
 def check_gradient(value, F, gradient):
@@ -59,16 +109,26 @@ def check_gradient(value, F, gradient):
 @pytest.mark.parametrize("scale", [1.0, 50.0])
 def test_gradients(activation, layers, penalized, scale):
     X, stack, H = problem(layers, activation, scale=scale)
-    pulls = penalties(layers) if penalized else None
-    loss, by_codes, by_weights = loss_and_gradients(X, stack, H, pulls)
-    assert loss == pytest.approx(plain_loss(X, stack.weights, activation, H, pulls), rel=1e-12)
-    check_gradient(lambda F: plain_loss(X, stack.weights, activation, F, pulls), H, by_codes)
-    for i, gradient in enumerate(by_weights):
+    check_all_gradients(X, stack, H, penalties(layers) if penalized else None)
 
-        def value(Z, i=i):
-            return plain_loss(X, [*stack.weights[:i], Z, *stack.weights[i + 1 :]], activation, H, pulls)
 
-        check_gradient(value, stack.weights[i], gradient)
+@pytest.mark.parametrize("activation", GIVEN.values(), ids=GIVEN)
+@pytest.mark.parametrize("kind", [TracePenalty, ScaleFreePenalty])
+@pytest.mark.parametrize("layer", [0, 1, 2])
+def test_gradients_of_a_penalty_on_each_layer(activation, kind, layer):
+    """Away from kinks: random codes are at none of them."""
+    X, stack, H = problem((6, 5, 3), activation)
+    pulls = [None] * 3
+    pulls[layer] = kind(0.4, Labels().build(X, LABELS))
+    check_all_gradients(X, stack, H, pulls)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 50.0])
+def test_printed_penalty_is_in_units_of_the_data(scale):
+    X, stack, H = problem((5, 3), "stanh", scale=scale)
+    check_all_gradients(
+        X, stack, H, [TracePenalty(0.4, Chain().build(X)), TracePenalty(0.1, Labels().build(X, LABELS))]
+    )
 
 
 def test_the_penalty_is_propagated_and_not_as_printed():
@@ -161,6 +221,56 @@ def test_scale_free_penalty_is_free_of_scale():
     assert not penalty(silent, as_data(X))[1][:, 2].any()
 
 
+# ------------------------------------------------------------------------------------------ penalties of batches
+
+
+def test_printed_penalty_of_batches_has_the_mean_of_all():
+    """Over all orders of five samples, in batches of three and two; and of 30, as far as chance goes."""
+    data, H = as_data(np.zeros((5, 2)) + 0.5), np.random.default_rng(0).uniform(size=(5, 3))
+    penalty, values, gradients = TracePenalty(0.7, Labels().build(H, [0, 0, 1, 0, 1])), [], []
+    for order in permutations(range(5)):
+        parts = [np.array(order[:3]), np.array(order[3:])]
+        found = [penalty.take(rows, 5)(H[rows], data) for rows in parts]
+        values.append(sum(value for value, _ in found))
+        gradients.append(np.concatenate([gradient for _, gradient in found])[np.argsort(order)])
+    value, gradient = penalty(H, data)
+    assert np.mean(values) == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(np.mean(gradients, axis=0), gradient, rtol=1e-12)
+
+    X, _, H = problem((4,), "identity")
+    data, penalty, draw = as_data(X), TracePenalty(0.7, Labels().build(X, LABELS)), np.random.default_rng(0)
+    parts = [np.split(draw.permutation(N), 3) for _ in range(200)]
+    sums = [sum(penalty.take(rows, N)(H[rows], data)[0] for rows in each) for each in parts]
+    assert np.mean(sums) == pytest.approx(penalty(H, data)[0], abs=4 * np.std(sums) / np.sqrt(len(sums)))
+
+
+def test_penalty_of_all_samples_as_a_batch_is_the_penalty():
+    X, _, H = problem((4,), "identity")
+    order = np.random.default_rng(0).permutation(N)
+    for kind in (TracePenalty, ScaleFreePenalty):
+        penalty = kind(0.7, Labels().build(X, LABELS))
+        assert penalty.take(order, N)(H[order], as_data(X))[0] == pytest.approx(penalty(H, as_data(X))[0])
+
+
+def test_scale_free_penalty_of_batches_is_about_that_of_all():
+    X, _, H = problem((4,), "identity")
+    data, penalty = as_data(X), ScaleFreePenalty(0.7, Labels().build(X, LABELS))
+    draw = np.random.default_rng(0)
+    sums = [
+        sum(penalty.take(rows, N)(H[rows], data)[0] for rows in np.split(draw.permutation(N), 3)) for _ in range(100)
+    ]
+    # A quotient of batch sums has a bias of the order of one over the size of a batch.
+    assert np.mean(sums) == pytest.approx(penalty(H, data)[0], rel=0.15)
+
+
+def test_graph_of_a_batch_has_its_edges():
+    F, rows = np.random.default_rng(0).random((6, 4)), np.array([7, 3, 29, 4, 0, 8])
+    for operator in (Labels().build(np.zeros((N, 1)), LABELS), Chain().build(np.zeros((N, 1)))):
+        between = operator.tocsr().toarray()[np.ix_(rows, rows)]
+        np.testing.assert_allclose(operator.take(rows).dot(F), between @ F)
+        np.testing.assert_allclose(operator.take(rows).degree, between.sum(1))
+
+
 # -------------------------------------------------------------------------------------------------- activations
 
 
@@ -188,6 +298,25 @@ def test_stanh_is_the_papers():
     np.testing.assert_allclose(g.value(np.array([-1.0, 1.0])), [-1, 1], atol=1e-4)
 
 
+@pytest.mark.parametrize("name", ["stanh", "identity", "own"])
+def test_rectified_activations(name):
+    """max(0, g), as eq. 15 asks of the codes of all layers; where it is positive, inverse and slope are those of g."""
+    g = OWN if name == "own" else ACTIVATIONS[name]
+    rectified, A = Rectified.of(g if name == "own" else name), np.linspace(-3, 3, 51) + 0.01
+    np.testing.assert_allclose(rectified.value(A), np.maximum(g.value(A), 0))
+    np.testing.assert_allclose(rectified.slope(A), np.where(g.value(A) > 0, g.slope(A), 0))
+    np.testing.assert_allclose(rectified.inverse(rectified.value(A))[A > 0], A[A > 0], atol=1e-9)
+    np.testing.assert_allclose(rectified.inverse(-A[A > 0]), g.inverse(np.zeros(26)), atol=1e-12)
+
+
+def test_own_activation_is_an_activation():
+    A = np.linspace(-3, 3, 51)
+    np.testing.assert_allclose((OWN.value(A + 1e-6) - OWN.value(A - 1e-6)) / 2e-6, OWN.slope(A), atol=1e-7)
+    np.testing.assert_allclose(OWN.inverse(OWN.value(A)), A, atol=1e-9)
+    assert as_activation(OWN) is OWN
+    assert as_activation("relu") is ACTIVATIONS["relu"]
+
+
 # -------------------------------------------------------------------------------------------------------- stacks
 
 
@@ -195,6 +324,14 @@ def test_stanh_is_the_papers():
 def test_stacks_can_be_pickled(activation):
     _, stack, H = problem((5, 3), activation)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(stack)).reconstruct(H), stack.reconstruct(H))
+
+
+@pytest.mark.parametrize("activation", GIVEN.values(), ids=GIVEN)
+def test_stacks_with_given_activations_can_be_pickled(activation):
+    _, stack, H = problem((5, 3), activation)
+    again = pickle.loads(pickle.dumps(stack))
+    assert again.activation == activation
+    np.testing.assert_array_equal(again.reconstruct(H), stack.reconstruct(H))
 
 
 def test_what_a_unit_draws():

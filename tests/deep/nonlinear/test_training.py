@@ -1,5 +1,3 @@
-from itertools import pairwise
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,13 +7,14 @@ from laminar.deep.nonlinear import (
     ACTIVATIONS,
     ScaleFreePenalty,
     Stack,
+    TracePenalty,
     fit_stack,
     loss_and_gradients,
     pretrain,
     stream_step,
 )
 from laminar.deep.nonlinear.gradients import ReducedObjective, as_data
-from laminar.graphs import Chain
+from laminar.graphs import Chain, Labels
 
 N, P, LAYERS = 80, 12, (6, 3)
 NONLINEAR = [name for name in ACTIVATIONS if name != "identity"]
@@ -24,8 +23,9 @@ X = rng.gamma(0.7, size=(N, 4)) @ rng.normal(size=(4, P)) + 0.3 * rng.normal(siz
 # Made by a stack of the kind that is fitted.
 CURVED = np.square(rng.uniform(size=(N, 3)) @ rng.normal(size=(3, 6))) @ rng.normal(size=(6, P))
 every_activation = pytest.mark.parametrize("activation", NONLINEAR)
-every_solver = pytest.mark.parametrize("solver", ["lbfgs", "apg", "adam"])
-monotone = pytest.mark.parametrize("solver", ["lbfgs", "apg"])
+every_solver = pytest.mark.parametrize("solver", ["lbfgs", "apg", "nesterov", "adam", "sgd"])
+by_vector = pytest.mark.parametrize("solver", ["lbfgs", "apg"])
+monotone = pytest.mark.parametrize("solver", ["lbfgs", "apg", "nesterov"])
 
 
 def start(activation, layers=LAYERS, data=X, **parameters):
@@ -67,7 +67,7 @@ def test_pretraining_recovers_what_the_activation_was_given():
 def test_units_of_the_data_do_not_matter():
     (one, H), (other, scaled) = (pretrain(c * X, LAYERS, "stanh", random_state=0) for c in (1, 1e-5))
     np.testing.assert_allclose(scaled, H, atol=1e-6)
-    for solver in ("lbfgs", "apg", "adam"):
+    for solver in ("lbfgs", "apg", "nesterov", "adam", "sgd"):
         fits = [fit_stack(c * X, s, H, solver=solver, max_iter=8, tol=0) for c, s in ((1, one), (1e-5, other))]
         np.testing.assert_allclose(np.multiply(fits[1].history, 1e10), fits[0].history, rtol=1e-4)
 
@@ -76,7 +76,20 @@ def test_units_of_the_data_do_not_matter():
 
 
 @every_activation
-@monotone
+def test_nesterov_descends(activation):
+    """000, section 3.1: one accelerated step of each factor; without a ridge, so the history is eq. 14 itself."""
+    stack, H = start(activation)
+    fit = fit_stack(X, stack, H, solver="nesterov", max_iter=60, tol=0)
+    assert fit.n_iter == len(fit.history) == 60
+    assert fit.iterations == list(range(1, 61))
+    assert (np.diff([loss_and_gradients(X, stack, H)[0], *fit.history]) <= 0).all()
+    assert fit.history[-1] < 0.9 * loss_and_gradients(X, stack, H)[0]
+    assert value(fit) == pytest.approx(fit.history[-1], rel=1e-10)
+    assert (fit.H >= 0).all()
+
+
+@every_activation
+@by_vector
 def test_history_never_rises(activation, solver):
     stack, H = start(activation)
     fit = fit_stack(X, stack, H, solver=solver, max_iter=60, tol=0)
@@ -106,7 +119,7 @@ def test_little_is_left_to_gain_at_the_end(activation):
     assert steepest(fit.stack, fit.H) < 1e-2 * steepest(stack, H)
 
 
-@every_solver
+@pytest.mark.parametrize("solver", ["lbfgs", "apg", "nesterov", "adam"])
 def test_one_layer_is_semi_nmf(solver):
     stack, H = start("relu", (4,), max_iter=1)
     best = SemiNMF(4, init=(H, None), tol=1e-10, max_iter=3000).fit(X).reconstruction_err_ ** 2 / 2
@@ -177,12 +190,19 @@ def test_dead_data(solver):
 @every_solver
 def test_callback_stops_and_hears_the_objective(solver):
     heard = []
-    fit = fit_stack(1e3 * X, *start("square", data=1e3 * X), solver=solver, max_iter=50, tol=0,
-                    callback=lambda *news: heard.append(news) or len(heard) == 4)  # fmt: skip
-    assert [i for i, *_ in heard] == [1, 2, 3, 4]
+
+    def stop(iteration, objective, snapshot):
+        heard.append((iteration, objective, snapshot()))
+        return iteration == 4
+
+    fit = fit_stack(1e3 * X, *start("square", data=1e3 * X), solver=solver, max_iter=50, tol=0, callback=stop)
+    assert [i for i, *_ in heard] == fit.iterations == [1, 2, 3, 4]
     np.testing.assert_allclose([objective for _, objective, _ in heard], fit.history)
-    assert all(0 <= before <= after for (*_, before), (*_, after) in pairwise(heard))
     assert (fit.n_iter, fit.converged) == (4, False)
+    last = heard[-1][2]
+    np.testing.assert_allclose(last.H, fit.H, rtol=1e-12)
+    for Z, expected in zip(last.stack.weights, fit.stack.weights, strict=True):
+        np.testing.assert_allclose(Z, expected, rtol=1e-12)
 
 
 def test_no_iterations_keep_the_codes_and_give_the_best_first_weights():
@@ -246,6 +266,55 @@ def test_adam_is_adam():
             np.testing.assert_allclose(Z, expected, atol=1e-9)
 
 
+def test_sgd_is_gradient_descent():
+    """Eq. 15 with one batch: a projected gradient step, halved until the objective decreases by half of its promise."""
+    stack, H = start("square")
+    scale = np.abs(X).max()
+    codes, weights, size = H.copy(), [Z.copy() for Z in stack.weights], 1.0
+    units = [scale, 1]  # the first weights are in the units of X, and so are their steps
+    for _ in range(3):
+        now, by_codes, by_weights = loss_and_gradients(X, Stack(weights, "square"), codes)
+        while True:
+            new = np.maximum(codes - size * by_codes / scale**2, 0)
+            trial = [Z - size * u**2 * G / scale**2 for Z, G, u in zip(weights, by_weights, units, strict=True)]
+            promised = (by_codes * (codes - new)).sum()
+            promised += sum((G * (Z - T)).sum() for G, Z, T in zip(by_weights, weights, trial, strict=True))
+            if loss_and_gradients(X, Stack(trial, "square"), new)[0] <= now - 0.5 * promised:
+                break
+            size /= 2
+        codes, weights = new, trial
+    fit = fit_stack(X, stack, H, solver="sgd", max_iter=3, tol=0)
+    np.testing.assert_allclose(fit.H, codes, atol=1e-9)
+    for Z, expected in zip(fit.stack.weights, weights, strict=True):
+        np.testing.assert_allclose(Z, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("batch_size", [None, 20])
+@pytest.mark.parametrize("kind", [None, ScaleFreePenalty, TracePenalty])
+def test_sgd_decreases(batch_size, kind):
+    stack, H = start("stanh")
+    pulls = None if kind is None else [kind(0.05, Chain().build(X)), None]
+    fit = fit_stack(
+        X, stack, H, solver="sgd", batch_size=batch_size, penalties=pulls, max_iter=60, tol=0, random_state=0
+    )
+    assert value(fit, penalties=pulls) < 0.95 * loss_and_gradients(X, stack, H, pulls)[0]
+    if batch_size is None:
+        assert (np.diff(fit.history) <= 0).all()
+
+
+def test_penalty_acts_in_batches():
+    """Of the edges between its samples: codes get smoother than without a penalty."""
+    graph, (stack, H) = Labels().build(X, np.arange(N) % 4), start("stanh")
+    rough = []
+    for weight in (0.0, 1.0):
+        pulls = [None, ScaleFreePenalty(weight, graph)]
+        fit = fit_stack(
+            X, stack, H, solver="adam", batch_size=20, penalties=pulls, max_iter=60, learning_rate=1e-2, random_state=0
+        )
+        rough.append((graph.quad_columns(fit.H) / (fit.H**2).sum(0)).mean())
+    assert rough[1] < 0.8 * rough[0]
+
+
 def test_a_sample_moves_once_an_epoch():
     stack, H = start("relu")
     fit = fit_stack(X, stack, H, solver="adam", batch_size=20, max_iter=1, learning_rate=1e-3, random_state=0)
@@ -287,12 +356,10 @@ def test_stream():
 @pytest.mark.parametrize(
     ("parameters", "says"),
     [
-        ({"solver": "sgd"}, 'solver must be "lbfgs", "apg" or "adam"; got \'sgd\''),
-        ({"batch_size": 32}, 'batch_size=32 needs solver="adam"'),
-        (
-            {"solver": "adam", "batch_size": 32, "penalties": [ScaleFreePenalty(1.0, Chain().build(X)), None]},
-            "use batch_size=None",
-        ),
+        ({"solver": "hals"}, 'solver must be "lbfgs", "apg", "nesterov", "adam" or "sgd"; got \'hals\''),
+        ({"batch_size": 32}, 'batch_size=32 needs solver="adam" or "sgd": "lbfgs" takes all samples'),
+        ({"batch_size": 32, "solver": "nesterov"}, '"nesterov" takes all samples at once'),
+        ({"batch_size": 0, "solver": "sgd"}, "batch_size must be at least 1"),
         ({"penalties": [None]}, "one entry a layer, 2"),
     ],
 )

@@ -19,10 +19,12 @@ _MARGIN = 1e-3  # distance from the bounds of an open range to which values are 
 class Activation:
     """Entrywise function between two layers, with its derivative and its inverse.
 
-    Attributes
+    Parameters
     ----------
-    value, slope : callable
-        The function and its derivative.
+    value : callable
+        The function, of an array.
+    slope : callable
+        Its derivative.
     inverse : callable
         The inverse, of values clipped to the range; the positive one of two.
 

@@ -19,7 +19,7 @@ def nesterov(
 
         y = F + (a_{t-1} - 1) / a_t (F - F_old),   F <- y - grad(y) / L,   a_t = (1 + sqrt(1 + 4 a_{t-1}^2)) / 2
 
-    H_m is projected on the non-negative codes. The paper does not say how L is found: here it is doubled until
+    H_m is projected on the non-negative codes. The paper gives no rule for L: here it is doubled until
     ``f(F) <= f(y) + <grad(y), F - y> + L/2 ||F - y||^2``. A step that increases the objective is taken again from F
     itself with a = 1, so that none does.
     """
