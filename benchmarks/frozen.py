@@ -79,8 +79,8 @@ def cases() -> Iterator[tuple[str, Case]]:
         yield f"DeepSemiNMF narrow {name}", (lm.DeepSemiNMF((3, 5), random_state=0), X, (), {})
         coupled = lm.DeepSemiNMF((8, 6, 4), objective="coupled", max_iter=60, random_state=0)
         yield f"DeepSemiNMF coupled {name}", (coupled, X, (), {})
-        yield f"DeepWSF coupled {name}", (
-            lm.DeepWSF((8, 4), objective="coupled", **IN_ORDER, max_iter=60, random_state=0), X, (BOTH,), {})  # fmt: skip
+        tied = lm.DeepWSF((8, 4), objective="coupled", **IN_ORDER, max_iter=60, random_state=0)
+        yield f"DeepWSF coupled {name}", (tied, X, (BOTH,), {})
         yield f"DeepWSF {name}", (lm.DeepWSF((8, 4), **IN_ORDER, max_iter=15, random_state=0), X, (BOTH,), {})
         yield f"DeepWSF one layer {name}", (lm.DeepWSF((4,), random_state=0), X, (POSE,), {})
     graph = Labels() + 0.5 * Chain()

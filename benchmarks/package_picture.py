@@ -13,6 +13,7 @@ from benchmarks.structure import ROOT, Tree
 PICTURE = ROOT / "docs" / "images" / "packages.svg"
 ROOMS = {  # one line each; packages that are not listed fail the test
     "_utils": "threads, labels, views",
+    "callbacks": "of a fit",
     "_engine": "data, terms, the loop",
     "graphs": "samples linked, as operators",
     "_base": "the scikit-learn half",
@@ -27,6 +28,7 @@ ROOMS = {  # one line each; packages that are not listed fail the test
     "features": "of images",
     "baselines": "what papers compare with",
     "plots": "figures",
+    "recipes": "papers' settings",
     "testing": "contracts",
     "cli": "the command",
 }

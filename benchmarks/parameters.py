@@ -24,7 +24,7 @@ HEAD = """# Parameters of all estimators
 Written by `python -m benchmarks.parameters`; a test compares it with the code. A cell is the default, empty where the
 estimator has no such parameter. A parameter means the same wherever it appears:
 
-* `alpha`: the strength of a penalty (lambda, gamma or beta in the papers); `alphas`: of several, one for each attribute.
+* `alpha`: the strength of a penalty (lambda, gamma or beta in papers); `alphas`: of several, one for each attribute.
 * `graph`, `graphs`: a penalty that makes the codes of linked samples similar.
 * `rule`: "fast", or "published", the iterations of the paper.
 * `init`: where the fit starts. `pretraining`: how the layers of a deep model are initialised.
@@ -33,6 +33,14 @@ estimator has no such parameter. A parameter means the same wherever it appears:
 * `solver`, `eta`: the update of non-negative factors. `tol`, `max_iter`: when to stop.
 
 `rule`, `init`, `scale` and `readout` are independent of each other: a combination works or is refused with the reason.
+
+```python
+from laminar import SemiNMF
+
+# The iterations of the paper from another start, and clusters of Laminar's read-out of their codes.
+model = SemiNMF(5, rule="published", init="svd", readout="whitened")
+print(model.get_params())
+```
 """
 
 

@@ -35,7 +35,13 @@ FLAT_CORE = {
     "concepts",
 }
 # What masked, coupled, pulled and concepts became.
-OWN_PROBLEMS = {"deep.coupled", "deep.products", "multiview.missing", "multiview.multinmf_problem", "nmf.concept_problem"}
+OWN_PROBLEMS = {
+    "deep.coupled",
+    "deep.products",
+    "multiview.missing",
+    "multiview.multinmf_problem",
+    "nmf.concept_problem",
+}
 BASES = {"Factorizer"}
 
 

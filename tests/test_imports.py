@@ -11,6 +11,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "laminar"
 # From the bottom up; a package imports from lines above its own, and from itself. Those on one line are apart.
 ORDER = (
     ("_utils",),
+    ("callbacks",),
     ("_engine.linalg",),
     ("_engine.data",),
     ("_engine.terms",),
@@ -25,6 +26,7 @@ ORDER = (
     ("metrics",),
     ("evaluation",),
     ("datasets", "features", "baselines", "plots"),
+    ("recipes",),
     ("",),  # `laminar` itself, the public names
     ("testing", "cli"),
 )

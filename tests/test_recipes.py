@@ -48,9 +48,8 @@ def test_names_of_the_symbols_exist():
 @pytest.mark.parametrize(("paper", "name"), RECIPES, ids=lambda value: value)
 def test_every_recipe_fits(paper, name):
     make = getattr(getattr(recipes, paper), name)
-    few = {"max_iter": 12} if "max_iter" in inspect.signature(type(make(3))).parameters else {}
-    if "pretraining_max_iter" in inspect.signature(type(make(3) if name != "deep_wsf" else make())).parameters:
-        few["pretraining_max_iter"] = 12
+    known = inspect.signature(type(make() if name == "deep_wsf" else make(3))).parameters
+    few = {parameter: 12 for parameter in ("max_iter", "pretraining_max_iter") if parameter in known}
     if paper == "zhao" and name != "best_sv":
         views = make_views(40, n_classes=3, random_state=0).views
         sizes = {"layers": (8, 4)} if name == "dmf_mvc" else {}

@@ -128,8 +128,10 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         H : ndarray of shape (n_samples, n_components)
-            Codes of the training samples as the fit found them, under its penalties. `transform` codes every sample by
-            itself, without labels and neighbours, and may give other codes for them.
+            Codes of the training samples as the fit found them, which depend on its labels, neighbours or time.
+            `transform` codes every sample by itself, since labels and neighbours of new samples are unknown, and may
+            give other codes for the same samples. In a pipeline the next step is fitted to the codes returned here and
+            applied to those of `transform`.
         """
         return self.fit(X, y, **parameters).layers_[-1].representation.copy()
 
@@ -174,7 +176,9 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return read_out(self._code(X, layer, method, **coding))
 
     def _layer_at(self, layer: int | str) -> int:
-        """Return the position of a layer that is given by position or by name."""
+        """Return the position of a layer that is given by position or, in models of attributes, by name."""
+        if isinstance(layer, str):
+            raise ValueError(f"layer={layer!r}: the layers of {type(self).__name__} have no names; give a position.")
         return layer
 
     def _layer(self, layer: int | str):

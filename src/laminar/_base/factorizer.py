@@ -181,7 +181,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         """Return the callback of the loop, which gives objectives in the units of X and the model as it is then."""
 
         def report(iteration: int, value: float, snapshot: Snapshot) -> bool:
-            def fitted() -> Self:
+            def fitted() -> Factorizer:
                 factors = {name: F.copy() for name, F in snapshot().items()}
                 at = Solution(factors, [value], iteration, False, [iteration])
                 return copy(self)._set_fitted(at, problem, X)

@@ -54,7 +54,7 @@ class Penalized(Factorizer):
             Training data.
         y : array-like of shape (n_samples,) or (n_samples, n_attributes), default=None
             Labels of some or all samples, one column for each attribute; -1, NaN, None and ``pandas.NA`` stand for
-            unknown. Estimators and graphs without labels ignore it.
+            unknown. Estimators without labels ignore it; graphs without labels refuse it.
         groups : array-like of shape (n_samples,), default=None
             Sequence of each sample, for graphs in time; None means one sequence.
 
@@ -64,30 +64,6 @@ class Penalized(Factorizer):
             The fitted estimator.
         """
         return self._fit(X, y, groups)
-
-    def fit_transform(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> np.ndarray:
-        """Fit the factorisation to X and return the codes of the fit.
-
-        They depend on the penalty: on labels, neighbours or time. `transform` codes every sample by itself, since
-        labels and neighbours of new samples are unknown, and may therefore give other codes of the same samples. In a
-        pipeline the next step is fitted to the codes returned here and applied to those of `transform`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,) or (n_samples, n_attributes), default=None
-            Labels of some or all samples, one column for each attribute; -1, NaN, None and ``pandas.NA`` stand for
-            unknown. Estimators and graphs without labels ignore it.
-        groups : array-like of shape (n_samples,), default=None
-            Sequence of each sample, for graphs in time; None means one sequence.
-
-        Returns
-        -------
-        H : ndarray of shape (n_samples, n_components)
-            Non-negative codes of the fit, ``layers_[-1].representation``.
-        """
-        return self.fit(X, y, groups).layers_[-1].representation.copy()
 
     # ---- the penalty ---------------------------------------------------------------------------------------------
 

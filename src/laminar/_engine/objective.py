@@ -94,6 +94,7 @@ class Objective:
             gradient, d = majoriser.derivatives(b, F[b], G, typical)
             newton = safe_divide((gradient - multiplier).astype(np.float64), d, floor=np.finfo(np.float64).tiny)
             step = constraint.step(F[b], newton)
-            return float(np.vdot(step * step, d))
+            with np.errstate(over="ignore"):  # infinite where a step is out of range: far from stationary
+                return float(np.vdot(step * step, d))
 
         return float(np.sqrt(sum(threads.each(block, pairs)) / (self.fit.size or 1.0)))

@@ -36,7 +36,7 @@ def best_codes(data: Matrix, Z: np.ndarray, constraint: Constraint, start: np.nd
 def _without_gram(data: Matrix, Z: np.ndarray, H: np.ndarray, *, tol: float = 1e-14) -> np.ndarray:
     """Return the best non-negative codes on nearly dependent components, given those that their Gram matrix allows.
 
-    A Gram matrix squares the condition of Z: beyond 1e7 it does not know which codes are best. Rows that violate the
+    A Gram matrix squares the condition of Z: beyond 1e7 it does not determine the best codes. Rows that violate the
     KKT conditions of the singular value decomposition of Z are solved by the active set method of Lawson and Hanson.
     """
     U, s, Vt = np.linalg.svd(Z.astype(np.float64), full_matrices=False)

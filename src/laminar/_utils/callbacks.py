@@ -32,7 +32,7 @@ Hook = Callable[..., bool]  # (iteration, objective, fitted) -> whether to stop
 class FitState:
     """An iteration of a fit, as a callback sees it.
 
-    Attributes
+    Parameters
     ----------
     iteration : int
         Number of iterations of this stage.
@@ -40,10 +40,21 @@ class FitState:
         Value of the objective, in the units of X.
     seconds : float
         Since the start of the fit.
-    stage : {"fit", "pretraining"}
+    fitted : callable
+        Returns the estimator as of this iteration.
+    stage : {"fit", "pretraining"}, default="fit"
         What is iterated.
-    layer : int or None
+    layer : int or None, default=None
         Position of the layer that is pre-trained.
+
+    Examples
+    --------
+    >>> from laminar import NMF
+    >>> X = np.random.default_rng(0).random((20, 6))
+    >>> errors = []
+    >>> model = NMF(2, callback=lambda state: errors.append(state.model().reconstruction_err_)).fit(X)
+    >>> len(errors) == model.n_iter_
+    True
     """
 
     iteration: int
@@ -57,15 +68,32 @@ class FitState:
         """Return the estimator as it would be if the fit stopped here; in pre-training, that layer by itself.
 
         It is computed on every call, and only during the call of the callback.
+
+        Returns
+        -------
+        model : estimator
+            With all fitted attributes.
         """
         return self.fitted()
 
     def codes(self) -> np.ndarray:
-        """Return the codes of the training samples, of the top layer."""
+        """Return the codes of the training samples, of the top layer.
+
+        Returns
+        -------
+        H : ndarray of shape (n_samples, n_components)
+            Codes.
+        """
         return self.model().layers_[-1].representation
 
     def components(self) -> np.ndarray:
-        """Return the components of the top layer."""
+        """Return the components of the top layer.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_components, n_features)
+            Components.
+        """
         return self.model().components_
 
 

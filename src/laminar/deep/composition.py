@@ -113,7 +113,7 @@ def least_change(
     W = [Z.astype(np.float64) for Z in weights]
     for i in range(len(W)):
         P = compose(W[:i])[-1] if i else None
-        curvature, gradient = np.zeros((len(W[i]),) * 2), 0.0
+        curvature, gradient = np.zeros((len(W[i]),) * 2), np.zeros((len(W[i]), next(iter(products.values())).shape[1]))
         for j in (j for j in G if j >= i):
             T = compose(W[i + 1 : j + 1])[-1] if j > i else np.eye(len(W[i]))
             curvature += T.T @ G[j] @ T

@@ -22,7 +22,7 @@ from .._engine.data.matrix import Matrix, dense
 from .._engine.data.svd import rough_svd, truncated_svd
 from .._engine.data.wrap import wrap
 from .._engine.monitor import Monitor, Snapshot, Solution
-from .._engine.problem import Addend, Problem, fit, loss_value, smooth_codes
+from .._engine.problem import Addend, Problem, Solvable, fit, loss_value, smooth_codes
 from .._engine.semi_nmf import SEMI, semi_nmf
 from .._engine.solve import solve
 from .._engine.starts import STARTS, named_start, nonnegative_basis, without_zeros
@@ -121,7 +121,9 @@ class Deep(Layered):
         if coupled and self.scale == "none":
             raise ValueError('objective="coupled" has no minimiser with scale="none": use scale="invariant".')
         if self._network:
-            allowed = ("auto", "lbfgs", "apg", "adam", "sgd") if self.activation is not None else ("adam", "sgd")
+            allowed: tuple[str, ...] = ("adam", "sgd")
+            if self.activation is not None:
+                allowed = ("auto", "lbfgs", "apg", *allowed)
         else:
             allowed = ("auto", "hals", "mu", "apg")
         if self.solver not in allowed:
@@ -143,7 +145,8 @@ class Deep(Layered):
 
     def _run(self, X, data: Matrix, graphs: Graphs, init, hook: Hook) -> None:
         """Fit with a penalty (or None) on each layer, and set the fitted attributes."""
-        self._stack, self.pretraining_histories_ = None, []
+        self._stack = None
+        self.pretraining_histories_: list[np.ndarray] = []
         if self._network:
             self._keep_stacked(X, data, self._train(X, data, graphs, init, hook))
         elif self.rule == "published":
@@ -157,7 +160,7 @@ class Deep(Layered):
 
     def _update(self) -> Update:
         eta = 1.0 if self.eta is None else self.eta
-        updates = {"mu": partial(multiplicative, eta=eta), "apg": accelerated_gradient}
+        updates: dict[str, Update] = {"mu": partial(multiplicative, eta=eta), "apg": accelerated_gradient}
         return updates.get(self.solver, hals_or_exact)
 
     def _sweeps(self, default: int) -> int:
@@ -250,7 +253,7 @@ class Deep(Layered):
         unit = data.unit(2)
 
         def report(iteration: int, value: float, snapshot: Snapshot) -> bool:
-            def fitted() -> Self:
+            def fitted() -> Deep:
                 solution = Solution({}, [value], iteration, False, [iteration])
                 return copy(self)._keep(data, self._reached(*layers(snapshot()), solution))
 
@@ -273,18 +276,18 @@ class Deep(Layered):
         graphs = self._in_unit_scale(graphs, data)
         shapes = [Z.shape for Z in weights]
         if any(graphs[:-1]) or is_narrow(weights):
-            problem = ProductLayers(data, shapes, graphs, self._invariant)
-            start = {f"H{i + 1}": codes[i] for i in problem.layers} | {"W": pack(weights)}
-            updates: dict[str, Update] = {name: self._update() for name in problem.constraints}
+            together = ProductLayers(data, shapes, graphs, self._invariant)
+            problem: Solvable = together
+            start = {f"H{i + 1}": codes[i] for i in together.layers} | {"W": pack(weights)}
+            updates: dict[str, Update] = {name: self._update() for name in together.constraints}
             updates["W"] = alternating_least_squares
 
             def layers(factors) -> LayerPair:
                 found = [factors.get(f"H{i + 1}", H) for i, H in enumerate(codes)]
                 return self._finished(data, found, unpack(factors["W"], shapes), weights, graphs)
         else:
-            penalties = (
-                [] if graphs[-1] is None else [smooth_codes(graphs[-1][1], graphs[-1][0], invariant=self._invariant)]
-            )
+            top = graphs[-1]
+            penalties = [] if top is None else [smooth_codes(top[1], top[0], invariant=self._invariant)]
             problem = Problem(SEMI, [fit(data), *penalties])
             start = {"H": codes[-1], "Z": np.ascontiguousarray(compose(weights)[-1].T)}
             updates = {"H": self._update(), "Z": least_squares}
@@ -416,7 +419,7 @@ class Deep(Layered):
         auto = "nesterov" if self.rule == "published" else "lbfgs" if self.batch_size is None else "adam"
 
         def report(iteration: int, value: float, snapshot: Snapshot) -> bool:
-            return hook(iteration, value, lambda: copy(self)._keep_stacked(X, data, snapshot()))
+            return hook(iteration, value, lambda: copy(self)._keep_stacked(X, data, snapshot()["fit"]))
 
         return fit_stack(
             X,

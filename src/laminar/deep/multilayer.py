@@ -262,7 +262,7 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
             # Once stopped, the layers that are left are swept once each.
             nonlocal stopped
 
-            def fitted() -> Self:
+            def fitted() -> MultiLayerNMF:
                 factors = {name: F.copy() for name, F in snapshot().items()}
                 value = float(problem.in_units(objective))
                 at = Solution(factors, [value], iteration, False, [iteration])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -87,7 +88,7 @@ def layer(
     while monitor.n_iter < monitor.max_iter and not monitor.stopped:
         Z = pinv(H) @ X
         H = step(X, H, Z, graph, eta)
-        monitor.step(objective(X, H, Z, graph), lambda H=H, Z=Z: {"codes": [H], "weights": [Z]})
+        monitor.step(objective(X, H, Z, graph), partial(dict, codes=[H], weights=[Z]))
     return H, pinv(H) @ X
 
 

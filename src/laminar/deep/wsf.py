@@ -9,6 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
+from sklearn.metrics import normalized_mutual_info_score
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._base.parameters import refuse_unused
@@ -20,7 +21,6 @@ from .._utils.labels import Attribute, attribute_names, by_name, read_alphas, re
 from .._utils.typing import Data
 from ..graphs import GraphOperator, Labels, as_graph
 from ..graphs.operators import SumOperator
-from ..metrics import normalized_mutual_information
 from .coupled import Graphs
 from .linear import Deep
 from .pretraining import layer_sizes
@@ -387,7 +387,9 @@ class DeepWSF(Deep):
             known, n_classes = attribute.known, max(1, len(attribute.classes))
             for i in range(len(self._sizes)):
                 found = self.cluster(n_clusters=n_classes, layer=i)
-                scores[j, i] = normalized_mutual_information(attribute.codes[known], found[known]) if known.any() else 0
+                scores[j, i] = normalized_mutual_info_score(
+                    attribute.codes[known], found[known], average_method="geometric"
+                )
         self.attribute_scores_ = dict(zip(attribute_names(attributes), scores, strict=True))
         where = scores.argmax(1)  # of attributes beyond the number of layers
         rows, columns = linear_sum_assignment(scores, maximize=True)

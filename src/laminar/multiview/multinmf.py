@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -300,11 +300,11 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
                 view.fit(rule, target, float(weight), max_iter=self.max_inner_iter, tol=self.tol)
             mean = consensus(views, alpha)
             monitor.step(objective(views, alpha, mean), lambda: {"views": [replace(view) for view in views]})
-        return Solution.reached({"views": views}, monitor)
+        return Solution.reached(cast(Any, {"views": views}), monitor)
 
     def _keep(self, solution: Solution, alpha: np.ndarray, read: Views) -> Self:
         """Set the fitted attributes."""
-        views = solution.factors["views"]
+        views: Any = solution.factors["views"]
         self.objective_history_, self.n_iter_ = np.array(solution.history), solution.n_iter
         self.history_iterations_, self.converged_ = np.array(solution.iterations), solution.converged
         self.totals_ = np.array([view.total * view.data.scale for view in views])

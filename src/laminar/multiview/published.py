@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -157,7 +158,7 @@ def algorithm(
             H = _summed_step(stacks, graphs, powers, alpha, H)
         residuals = np.array([s.residual(H) + _penalty(g, alpha, H) for s, g in zip(stacks, graphs, strict=True)])
         a = residual_weights(residuals, gamma)
-        monitor.step(float(powers @ residuals) / 2, lambda H=H, a=a: {"H": H, "weights": a})
+        monitor.step(float(powers @ residuals) / 2, partial(dict, H=H, weights=a))
         if monitor.stopped:
             break
     monitor.converged = published.has_converged(monitor.history, monitor.tol)
@@ -170,7 +171,9 @@ def _summed_step(
     """Update the consensus by the numerators and denominators of all views with their weights."""
     minus, plus = np.zeros_like(H), np.zeros_like(H)
     for stack, graph, power in zip(stacks, graphs, powers, strict=True):
-        numerator, denominator = published.split_gradient(stack.X, H, stack.basis, graph and (alpha, graph))
+        numerator, denominator = published.split_gradient(
+            stack.X, H, stack.basis, None if graph is None else (alpha, graph)
+        )
         minus += power * numerator
         plus += power * denominator
     return H * np.sqrt(minus / np.maximum(plus, 1e-10))

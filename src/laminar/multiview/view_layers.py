@@ -25,23 +25,6 @@ class LayeredViews(SharedCoder):
     def _centred(self) -> bool:
         return False
 
-    def fit_transform(self, X: ViewData, y: ArrayLike | None = None) -> np.ndarray:
-        """Fit the model and return the codes of the fit, which depend on the graphs; those of `transform` do not.
-
-        Parameters
-        ----------
-        X : list or dict of {array-like, sparse matrix} of shape (n_samples, n_features_v), or one such array
-            The views, in any form `fit` takes.
-        y : Ignored
-            Not used, present for API consistency.
-
-        Returns
-        -------
-        H : ndarray of shape (n_samples, k)
-            ``layers_[-1].representation``.
-        """
-        return self.fit(X, y).layers_[-1].representation
-
     def transform(  # type: ignore[override]  # layers of views
         self,
         X: ViewData,

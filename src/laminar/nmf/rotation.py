@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from .._engine.monitor import Monitor, Solution
@@ -12,13 +14,14 @@ class _RotationStart:
 
     def __init__(self, Y: np.ndarray, R: np.ndarray):
         self.Y, self.R, self.objective, self.converged = Y, R, np.inf, False
+        self.size = float(np.einsum("ij,ij->", Y, Y)) / 2  # the objective itself may go to zero
 
     def iterate(self, tol: float) -> None:
-        """Update H, then R (orthogonal Procrustes); converged when the relative decrease is at most ``tol``."""
+        """Update H, then R (orthogonal Procrustes); converged when the decrease is at most ``tol`` of the norm of Y."""
         rotated, before = self.Y @ self.R, self.objective
         self.H = np.maximum(rotated, 0)
         self.objective = float(((rotated - self.H) ** 2).sum() / 2)
-        self.converged = self.objective >= (1 - tol) * before
+        self.converged = before - self.objective <= tol * self.size
         if not self.converged:
             left, _, right = np.linalg.svd(self.Y.T @ self.H)
             self.R = left @ right
@@ -49,7 +52,7 @@ def nonnegative_rotation(
     n_starts : int, default=2
         Number of starts, of which the best is returned.
     tol : float, default=1e-6
-        A start has converged when its objective decreases by at most this part.
+        A start has converged when its objective decreases by at most this part of ``1/2 ||Y||^2``.
     monitor : Monitor or None, default=None
         Records the objective of the best start after each iteration; None allows 150 iterations.
 
@@ -72,6 +75,6 @@ def nonnegative_rotation(
             if not start.converged:
                 start.iterate(tol)
         best = min(starts, key=lambda start: start.objective)
-        monitor.step(best.objective, lambda best=best: {"H": best.H})
+        monitor.step(best.objective, partial(dict, H=best.H))
         monitor.converged = all(start.converged for start in starts)
     return Solution.reached({"H": best.H}, monitor)

@@ -71,6 +71,8 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
         ``scale="none"``.
     n_clusters : int or None, default=None
         Number of clusters of `predict` and `fit_predict`; None means ``n_components``.
+    readout : {"whitened", "raw", "isometric"}, default="whitened"
+        Form of the codes that is clustered, see `transform`.
     callback : callable or None, default=None
         Called after every iteration with a `laminar.callbacks.FitState`; the fit stops when it returns True.
     random_state : int, RandomState instance or None, default=None
@@ -217,7 +219,7 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
 
     # ---- codes of sequences --------------------------------------------------------------------------------------
 
-    def transform(
+    def transform(  # type: ignore[override]  # sequences
         self,
         X: Data,
         groups: ArrayLike | None = None,

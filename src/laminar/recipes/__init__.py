@@ -6,7 +6,7 @@
                 pretraining_max_iter=1000, readout='raw', rule='published', tol=0)
 
 A recipe returns an estimator that is not fitted, for data of the user's own: the loops, starts, settings, stopping
-rules and read-outs of the paper. What a paper leaves open is said in its docstring. docs/names.md has all in a table.
+rules and read-outs of the paper. A docstring has what its paper leaves open. docs/names.md has all in a table.
 """
 
 from . import trigeorgis, xiao, zafeiriou, zhao

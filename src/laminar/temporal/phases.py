@@ -138,7 +138,7 @@ def detect_phases(
     ['neutral', 'onset', 'apex', 'offset', 'neutral']
     >>> two = detect_phases(np.r_[signal, signal[::-1]], groups=["a"] * 12 + ["b"] * 12)
     >>> two["b"].boundaries
-    array([2, 4, 6, 9])
+    array([2, 3, 7, 9])
     """
     signals = _check_signal(signal)
     sequences = _sequences(groups, len(signals))

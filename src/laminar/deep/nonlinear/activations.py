@@ -129,7 +129,7 @@ class Rectified(Activation):
     --------
     >>> g = Rectified.of("stanh")
     >>> g.value(np.array([-1.0, 1.5])).round(3), g.slope(np.array([-1.0, 1.5])).round(3)
-    (array([0.   , 1.307]), array([0.   , 0.48 ]))
+    (array([0.   , 1.307]), array([0.  , 0.48]))
     """
 
     @classmethod

@@ -52,16 +52,17 @@ class _Momentum:
         y = F + F.dtype.type((self.a - 1) / a) * (F - self.old)
         if bounded:
             y = np.maximum(y, 0)
-        new_value, new = self._descend(objective, y, *(objective(y) if self.a > 1 else (value, gradient)), bounded)
+        at_y = objective(y) if self.a > 1 else (value, gradient)
+        new_value, new = self._descend(objective, y, *at_y, bounded=bounded)
         if new_value > value:  # restart from F itself
             a = (1 + np.sqrt(5)) / 2
-            new_value, new = self._descend(objective, F, value, gradient, bounded)
+            new_value, new = self._descend(objective, F, value, gradient, bounded=bounded)
         if new_value > value:  # by rounding
             return value, F
         self.old, self.a = F, a
         return new_value, new
 
-    def _descend(self, objective, y: np.ndarray, value: float, gradient: np.ndarray, bounded: bool):
+    def _descend(self, objective, y: np.ndarray, value: float, gradient: np.ndarray, *, bounded: bool):
         """Return the value and the point of one gradient step from y, with backtracking on L."""
         length = float(np.linalg.norm(gradient))
         self.lipschitz = 0.5 * self.lipschitz or 10 * length / max(float(np.linalg.norm(y)), 1e-30)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
@@ -82,8 +83,8 @@ def fit_stack(
     random_state : int, RandomState instance or None, default=None
         Seed of the order of the batches.
     callback : callable or None, default=None
-        Called with (iteration, objective, snapshot), where ``snapshot()`` is the `StackFit` as of this iteration; stops
-        by returning True.
+        Called with (iteration, objective, snapshot), where ``snapshot()["fit"]`` is the `StackFit` as of this iteration;
+        stops by returning True.
     learning_rate : float, default=1e-3
         Step of "adam" and "sgd".
 
@@ -145,7 +146,7 @@ def _reporter(callback: Callback, data: Matrix, stack: Stack) -> Callback:
             at = Solution({}, [value], iteration, False, [iteration])
             return _reached(Stack([Z.copy() for Z in parts["weights"]], stack.activation), parts["H"].copy(), at, data)
 
-        return callback(iteration, value * data.unit(2), fit)
+        return callback(iteration, value * data.unit(2), lambda: {"fit": fit()})
 
     return report
 
@@ -232,7 +233,7 @@ def apg(objective: Objective, x: np.ndarray, n_bounded: int, monitor: Monitor, a
         a, before = (1 + np.sqrt(1 + 4 * a * a)) / 2, a
         beta = x.dtype.type((before - 1) / a)
         y, x, value, gradient = _project(new + beta * (new - x), n_bounded), new, new_value, new_gradient
-        monitor.step(value, lambda x=x: at(x))
+        monitor.step(value, partial(at, x))
         lipschitz *= 0.9
         if beta:
             value_at_y, slope = objective(y)
