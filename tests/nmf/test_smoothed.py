@@ -47,7 +47,7 @@ def test_codes_are_a_rotation_of_smoothed_scores(alpha, n_clusters):
     rank = K if n_clusters is None else max(K, 2 * n_clusters)
     Y = smoothed_scores(X, K, rank, Rank(n_clusters=n_clusters or K), alpha)
     # Codes in the units of X over the lengths of their components are the rows of (2).
-    directions = model.layers_[0].representation @ model.clusters_.read
+    directions = model.layers_[0].representation @ model.clusters_.read.basis
     left, _, right = np.linalg.svd(Y.T @ directions)
     R = left @ right  # the best rotation for these codes
     value = ((Y @ R - directions) ** 2).sum() / 2

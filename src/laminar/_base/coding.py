@@ -178,7 +178,9 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _layer_at(self, layer: int | str) -> int:
         """Return the position of a layer that is given by position or, in models of attributes, by name."""
         if isinstance(layer, str):
-            raise ValueError(f"layer={layer!r}: the layers of {type(self).__name__} have no names; give a position.")
+            raise ValueError(
+                f"layer={layer!r} is no attribute: the layers of {type(self).__name__} have no names; give a position."
+            )
         return layer
 
     def _layer(self, layer: int | str):

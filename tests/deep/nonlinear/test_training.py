@@ -192,7 +192,7 @@ def test_callback_stops_and_hears_the_objective(solver):
     heard = []
 
     def stop(iteration, objective, snapshot):
-        heard.append((iteration, objective, snapshot()))
+        heard.append((iteration, objective, snapshot()["fit"]))
         return iteration == 4
 
     fit = fit_stack(1e3 * X, *start("square", data=1e3 * X), solver=solver, max_iter=50, tol=0, callback=stop)

@@ -83,8 +83,8 @@ def fit_stack(
     random_state : int, RandomState instance or None, default=None
         Seed of the order of the batches.
     callback : callable or None, default=None
-        Called with (iteration, objective, snapshot), where ``snapshot()["fit"]`` is the `StackFit` as of this iteration;
-        stops by returning True.
+        Called with (iteration, objective, snapshot), where ``snapshot()["fit"]`` is the `StackFit` as of this
+        iteration; stops by returning True.
     learning_rate : float, default=1e-3
         Step of "adam" and "sgd".
 
