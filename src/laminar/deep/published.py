@@ -21,10 +21,12 @@ def pinv(A: np.ndarray) -> np.ndarray:
     """Return the pseudo-inverse; singular values up to ``max(shape) eps`` of the largest are rounding errors.
 
     So cuts MATLAB, in which the authors wrote. The products that are inverted here have the rank of the top layer:
-    with a smaller cutoff the rounding errors of their other singular values are inverted. By LAPACK's gesvd: on such
-    matrices the faster gesdd, which numpy has, may not converge.
+    with a smaller cutoff the rounding errors of their other singular values are inverted.
     """
-    U, s, Vt = svd(A, full_matrices=False, check_finite=False, lapack_driver="gesvd")
+    try:
+        U, s, Vt = svd(A, full_matrices=False, check_finite=False)
+    except np.linalg.LinAlgError:  # on such matrices LAPACK's gesdd may not converge
+        U, s, Vt = svd(A, full_matrices=False, check_finite=False, lapack_driver="gesvd")
     keep = s > max(A.shape) * np.finfo(A.dtype).eps * s[0] if len(s) else s > 0
     return (Vt[keep].T / s[keep]) @ U[:, keep].T
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._utils.extras import require
 from .._utils.typing import Data
 from .._utils.validation import check_choice
 from .gabor import GaborMagnitudes
+from .geometry import Crop, Resize
 from .lbp import LocalBinaryPatterns
 from .pixels import Pixels
 
@@ -89,8 +89,15 @@ def views_from_images(
     check_choice("recipe", recipe, ("circulating", "zhao"))
     inputs = dict.fromkeys(("intensity", "lbp", "gabor"), images)
     if recipe == "zhao":
-        resized = _resized(images, image_shape)
-        inputs, image_shape = {"intensity": resized, "lbp": resized, "gabor": _centre(resized)}, None
+        resize, crop = Resize(_RESIZED, image_shape=image_shape), Crop(_CROPPED, image_shape=_RESIZED)
+        resized = resize.set_output(transform="default").fit_transform(images)
+        cropped = crop.set_output(transform="default").fit_transform(resized)
+        shapes = {"intensity": _RESIZED, "lbp": _RESIZED, "gabor": _CROPPED}
+        inputs = {
+            name: array.reshape(-1, *shapes[name])
+            for name, array in (("intensity", resized), ("lbp", resized), ("gabor", cropped))
+        }
+        image_shape = None
         lbp, gabor = _PRINTED_LBP if lbp is None else lbp, _PRINTED_GABOR if gabor is None else gabor
     shared = {"norm": norm, "image_shape": image_shape, "n_jobs": n_jobs, "verbose": verbose}
     views = {
@@ -99,20 +106,3 @@ def views_from_images(
         "gabor": GaborMagnitudes(**{**shared, **(_GABOR if gabor is None else gabor)}),
     }
     return {name: view.set_output(transform="default").fit_transform(inputs[name]) for name, view in views.items()}
-
-
-def _resized(images: Data, image_shape: tuple[int, ...] | None) -> np.ndarray:
-    """Return grey images of 48 x 48 pixels, smoothed first where they become smaller."""
-    transform = require("skimage.transform", "images", by='views_from_images(recipe="zhao")')
-    pixels = Pixels(image_shape=image_shape)
-    grey = pixels.set_output(transform="default").fit_transform(images)
-    grey = grey.reshape(-1, *pixels.image_shape_[:2])
-    if grey.shape[1:] == _RESIZED:
-        return grey
-    return np.stack([transform.resize(image, _RESIZED, anti_aliasing=True) for image in grey]).astype(grey.dtype)
-
-
-def _centre(images: np.ndarray) -> np.ndarray:
-    """Return the central 25 x 30 pixels of images."""
-    top, left = ((side - size) // 2 for side, size in zip(images.shape[1:], _CROPPED, strict=True))
-    return images[:, top : top + _CROPPED[0], left : left + _CROPPED[1]]
