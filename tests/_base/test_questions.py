@@ -46,18 +46,25 @@ MODELS = [
 ]
 
 
+def refused(model, y):
+    """Fit, or return why not."""
+    try:
+        model.fit(X, y)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_every_combination_works_or_is_refused(model):
     asked = [name for name in ANSWERS if name in inspect.signature(type(model)).parameters]
     worked = {name: set() for name in asked}
     for answers in product(*(ANSWERS[name] for name in asked)):
         chosen = clone(model).set_params(random_state=0, **dict(zip(asked, answers, strict=True)))
-        try:
-            chosen.fit(X, Y if isinstance(model, LABELLED) else None)
-        except ValueError as error:
-            # A sentence: it says which parameter, and what to do.
-            assert any(name in str(error) for name in asked), error
-            assert len(str(error)) > 30
+        refusal = refused(chosen, Y if isinstance(model, LABELLED) else None)
+        if refusal:  # a sentence: it says which parameter, and what to do
+            assert any(name in refusal for name in asked), refusal
+            assert len(refusal) > 30
             continue
         assert np.isfinite(chosen.layers_[-1].representation).all()
         assert len(chosen.cluster(n_clusters=2, n_init=1)) == len(X)
@@ -78,7 +85,7 @@ def test_own_rule_from_the_papers_start_and_the_reverse(kind):
         .objective_history_[0]
         for rule, init in product(("fast", "published"), ("random", "kmeans"))
     }
-    assert len({round(value, 9) for value in fits.values()}) == 4
+    assert len({round(history[0], 9) for history in fits.values()}) == 4
 
 
 def test_a_fitted_model_is_not_checked_again():

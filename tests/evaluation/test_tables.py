@@ -4,7 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import adjusted_rand_score
 
 from laminar import (
     NMF,
@@ -191,3 +193,18 @@ def test_missing_pandas_names_the_extra(model, monkeypatch):
         ImportError, match=r'^laminar.layer_attribute_table needs pandas: pip install "laminar\[report\]"$'
     ):
         layer_attribute_table(model, X, {"a": LABELS})
+
+
+@pytest.mark.parametrize("layer", [0, 1])
+def test_raw_codes_are_clustered_as_papers_do(layer):
+    """k-means of the codes as they are, on any layer, in the table, by `layer_clusters` and by `cluster`."""
+    rng = np.random.default_rng(3)
+    X = rng.gamma(1.0, size=(4, 9))[LABELS % 4] * rng.gamma(2.0, size=(len(LABELS), 1))
+    model = DeepSemiNMF((6, 4), random_state=0).fit(X)
+    codes = model.layers_[layer].representation
+    expected = KMeans(3, n_init=5, random_state=0).fit_predict(codes)
+    found = layer_clusters(model, layer, 3, readout="raw", n_init=5)
+    assert adjusted_rand_score(found, expected) == 1
+    assert adjusted_rand_score(model.cluster(n_clusters=3, layer=layer, readout="raw", n_init=5), expected) == 1
+    table = layer_attribute_table(model, None, LABELS, readout="raw", n_init=5, metrics=("ari",))
+    assert table.iloc[layer].item() == pytest.approx(adjusted_rand_score(LABELS, expected))

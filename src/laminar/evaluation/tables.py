@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.clusters import embed
+from .._base.clusters import reader
 from .._base.spectral import kmeans
-from .._engine.linalg.small import whitener
 from .._utils.extras import require
 from .._utils.labels import Attribute, attribute_names, read_attribute, read_labels
 from .._utils.typing import Data, Seed, ViewData
@@ -33,14 +32,15 @@ def layer_attribute_table(
     attributes: Mapping | ArrayLike,
     *,
     metrics: Sequence[str] = ("accuracy", "nmi"),
+    readout: str | None = None,
     n_init: int = 20,
     random_state: Seed = 0,
     transductive: bool = True,
 ) -> DataFrame:
     """Score how well the clusters of every layer's codes agree with every attribute.
 
-    The codes of a layer are whitened, their rows scaled to unit length, and k-means finds as many clusters as the
-    attribute has classes. The labels are used for the score alone. The layers of `AttributeLayers` are clustered by
+    By default the codes of a layer are whitened, their rows scaled to unit length, and k-means finds as many clusters
+    as the attribute has classes. The labels are used for the score alone. The layers of `AttributeLayers` are clustered by
     their own read-out. A model of several views with layers has a row for each hidden layer of each view, and one for
     the layer they share.
 
@@ -55,6 +55,9 @@ def layer_attribute_table(
         label are scored.
     metrics : sequence of {"accuracy", "nmi", "ari"}, default=("accuracy", "nmi")
         Clustering accuracy, normalised mutual information (geometric mean), adjusted Rand index.
+    readout : {"raw", "whitened", "isometric"} or None, default=None
+        Form of the codes that is clustered, see `transform` of the models; the papers cluster raw codes. None means the
+        whitened form and, of the top layer, the model's own.
     n_init : int, default=20
         Starts of k-means.
     random_state : int, RandomState instance or None, default=0
@@ -91,12 +94,13 @@ def layer_attribute_table(
     if transductive:
         _check_training(model, X)
     places = _places(model)
-    features = {name: layer_features(model, i, None if transductive else X, view=v) for name, (i, v) in places.items()}
+    samples = None if transductive else X
+    features = {name: layer_features(model, i, samples, view=v, readout=readout) for name, (i, v) in places.items()}
     columns = _read_attributes(attributes, len(next(iter(features.values()))))
     rows = {}
     for label, E in features.items():
         layer, view = places[label]
-        training = E if transductive else layer_features(model, layer, view=view)
+        training = E if transductive else layer_features(model, layer, view=view, readout=readout)
         row = rows[label] = {}
         for name, attribute in columns.items():
             clusters = _cluster(training, E, len(attribute.classes), n_init, random_state)
@@ -113,6 +117,7 @@ def layer_clusters(
     n_clusters: int,
     X: Data | None = None,
     *,
+    readout: str | None = None,
     n_init: int = 20,
     random_state: Seed = 0,
 ) -> np.ndarray:
@@ -128,6 +133,8 @@ def layer_clusters(
         Number of clusters.
     X : {array-like, sparse matrix} of shape (n_samples, n_features) or None, default=None
         Samples; None means the training samples.
+    readout : {"raw", "whitened", "isometric"} or None, default=None
+        As for `layer_attribute_table`.
     n_init : int, default=20
         Starts of k-means.
     random_state : int, RandomState instance or None, default=0
@@ -148,15 +155,22 @@ def layer_clusters(
     >>> bool(found[0] == found[1] != found[2] == found[3])
     True
     """
-    training = layer_features(model, layer)
-    E = training if X is None else layer_features(model, layer, X)
+    training = layer_features(model, layer, readout=readout)
+    E = training if X is None else layer_features(model, layer, X, readout=readout)
     return _cluster(training, E, n_clusters, n_init, random_state)
 
 
-def layer_features(model: BaseEstimator, layer: int, X: ViewData | None = None, *, view: Hashable = None) -> np.ndarray:
+def layer_features(
+    model: BaseEstimator,
+    layer: int,
+    X: ViewData | None = None,
+    *,
+    view: Hashable = None,
+    readout: str | None = None,
+) -> np.ndarray:
     """Return the features of samples in one layer of a fitted model that are clustered.
 
-    Whitened codes with unit rows; of the top layer the model's own read-out, as in `cluster`; of `AttributeLayers` its
+    By default whitened codes with unit rows; of the top layer the model's own read-out, as in `cluster`; of `AttributeLayers` its
     read-out of each layer.
 
     Parameters
@@ -169,6 +183,8 @@ def layer_features(model: BaseEstimator, layer: int, X: ViewData | None = None, 
         Samples; None means the training samples with the codes of the fit.
     view : name or position of a view, or None, default=None
         View in whose layers ``layer`` is a position, for a model of several views; None means ``layers_``.
+    readout : {"raw", "whitened", "isometric"} or None, default=None
+        As for `layer_attribute_table`.
 
     Returns
     -------
@@ -185,17 +201,22 @@ def layer_features(model: BaseEstimator, layer: int, X: ViewData | None = None, 
     >>> np.linalg.norm(layer_features(model, 0, X[:2]), axis=1).round(6)
     array([1., 1.])
     """
-    if view is not None:
-        training = model.views_[view].layers[layer].representation
-        return embed(training if X is None else model._transform(X, layer=layer, view=view), whitener(training))
-    layer = range(len(model.layers_))[layer]
     if hasattr(model, "training_codes"):
+        if readout is not None:
+            raise ValueError(f"{type(model).__name__} has one read-out of a layer, its parameter: leave readout=None.")
         name = [*model.attributes_, "rest"][layer]
         return model.training_codes(name) if X is None else model._transform(X, attribute=name)
-    training = model.layers_[layer].representation
-    if layer == len(model.layers_) - 1:
-        return model.clusters_.features(training if X is None else model._transform(X))
-    return embed(training if X is None else model._transform(X, layer=layer), whitener(training))
+    top = view is None and layer in (-1, len(model.layers_) - 1)
+    found = model.views_[view].layers[layer] if view is not None else model.layers_[layer]
+    if X is None:
+        H = found.representation
+    elif view is not None:
+        H = model._transform(X, layer=layer, view=view)
+    else:
+        H = model._transform(X) if top else model._transform(X, layer=layer)
+    if readout is None and top:
+        return model.clusters_.features(H)
+    return reader(readout or "whitened", found)(H)
 
 
 def layer_names(model: BaseEstimator) -> list[str]:
