@@ -80,9 +80,7 @@ def test_own_rule_from_the_papers_start_and_the_reverse(kind):
     size = (3, 2) if kind is DeepSemiNMF else 2
     y = Y if kind is WSF else None
     fits = {
-        (rule, init): kind(size, rule=rule, init=init, max_iter=3, tol=0, random_state=0)
-        .fit(X, y)
-        .objective_history_[0]
+        (rule, init): kind(size, rule=rule, init=init, max_iter=3, tol=0, random_state=0).fit(X, y).objective_history_
         for rule, init in product(("fast", "published"), ("random", "kmeans"))
     }
     assert len({round(history[0], 9) for history in fits.values()}) == 4

@@ -40,9 +40,9 @@ def layer_attribute_table(
     """Score how well the clusters of every layer's codes agree with every attribute.
 
     By default the codes of a layer are whitened, their rows scaled to unit length, and k-means finds as many clusters
-    as the attribute has classes. The labels are used for the score alone. The layers of `AttributeLayers` are clustered by
-    their own read-out. A model of several views with layers has a row for each hidden layer of each view, and one for
-    the layer they share.
+    as the attribute has classes. The labels are used for the score alone. The layers of `AttributeLayers` are clustered
+    by their own read-out. A model of several views with layers has a row for each hidden layer of each view, and one
+    for the layer they share.
 
     Parameters
     ----------
@@ -170,8 +170,8 @@ def layer_features(
 ) -> np.ndarray:
     """Return the features of samples in one layer of a fitted model that are clustered.
 
-    By default whitened codes with unit rows; of the top layer the model's own read-out, as in `cluster`; of `AttributeLayers` its
-    read-out of each layer.
+    By default whitened codes with unit rows; of the top layer the model's own read-out, as in `cluster`; of
+    `AttributeLayers` its read-out of each layer.
 
     Parameters
     ----------
