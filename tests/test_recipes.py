@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -83,3 +84,35 @@ def test_words_of_parameters():
             assert found["rule"] == '"fast"'
         if "scale" in found:
             assert found["scale"] == '"auto"'
+
+
+PAPERS_NAMES = {
+    "ClassDrivenNMF": "cdNMF",
+    "ConceptFactorization": "CF",
+    "ConstrainedNMF": "CNMF",
+    "DeepSemiNMF": "Deep Semi-NMF",
+    "DeepWSF": "Deep WSF",
+    "DiscriminantNMF": "DNMF",
+    "GNMF": "sGNMF",
+    "MultiLayerNMF": "Multi-layer NMF",
+    "MultiNMF": "MultiNMF",
+    "MultiViewDeepNMF": "DMF-MVC",
+    "NMF": "NeNMF",
+    "SemiNMF": "Semi-NMF",
+    "SlowFeatureAnalysis": "SFA",
+    "SlowFeatureNMF": "SFNMF",
+    "WSF": "WSF-MA",
+    "baselines.CoRegularizedSpectral": "Co-Reg",
+    "baselines.CoTrainedSpectral": "Co-Train",
+    "baselines.DiMSC": "DiMSC",
+    "baselines.MinDisagreement": "Min-D",
+    "baselines.SmoothRepresentation": "NaMSC",
+    "baselines.best_single_view": "BestSV",
+    "baselines.concat_features": "ConcatFea",
+    "baselines.concat_pca": "ConcatPCA",
+}
+
+
+@pytest.mark.parametrize(("path", "name"), PAPERS_NAMES.items())
+def test_docstrings_have_the_papers_names(path, name):
+    assert re.search(rf"\b{re.escape(name)}\b", attrgetter(path)(laminar).__doc__)
