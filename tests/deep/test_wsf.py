@@ -9,7 +9,7 @@ from sklearn.cluster import KMeans
 from laminar import WSF, DeepSemiNMF, DeepWSF
 from laminar.datasets import partial_labels
 from laminar.deep.composition import compose
-from laminar.graphs import as_graph
+from laminar.graphs import Labels, as_graph
 from laminar.metrics import normalized_mutual_information
 from laminar.testing import check_model
 from reference import deep as plain
@@ -595,3 +595,16 @@ def test_the_order_of_samples_does_not_matter(mode):
         fitted(MODES[mode], init="svd", max_iter=5, tol=0, data=X[rows], y=Y[rows]) for rows in (np.arange(N), order)
     )
     assert other.reconstruction_err_ == pytest.approx(one.reconstruction_err_, rel=1e-3)
+
+
+def test_label_graphs_may_have_the_printed_diagonal():
+    """W_ii of eq. 16 adds to numerator and denominator of the multiplicative rule, and cancels in the Laplacian."""
+    draw = np.random.default_rng(5)
+    data, labels = draw.normal(size=(20, 6)), np.arange(20) % 3
+    parameters = {"rule": "published", "max_iter": 2, "pretraining_max_iter": 2, "tol": 0, "random_state": 0}
+    loops = Labels(self_loops=True)
+    plain, printed = (DeepWSF((4, 3), weight=weight, **parameters).fit(data, labels) for weight in ("binary", loops))
+    assert not np.allclose(plain.components_, printed.components_)
+    H = printed.layers_[-1].representation
+    graphs = [spec.build(data, labels) for spec in (Labels(), loops)]
+    assert graphs[0].quad(H) == pytest.approx(graphs[1].quad(H))

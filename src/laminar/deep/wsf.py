@@ -73,9 +73,10 @@ class DeepWSF(Deep):
         positions by the name of the attribute. "mutual information" fits without labels first, clusters the codes of
         each layer, and assigns attributes to layers so that the sum of their normalised mutual information is largest
         (footnote 3 of [1]_).
-    weight : {"binary", "rbf", "dot"}, default="binary"
+    weight : {"binary", "rbf", "dot"} or graphs.Labels, default="binary"
         Weight of the link between two samples of a class: 1; ``exp(-||x_i - x_j||^2 / (2 b^2))`` with b the
-        ``bandwidth``; or the inner product of the samples, 0 where it is negative ([1]_, eq. 16, 17 and 18).
+        ``bandwidth``; or the inner product of the samples, 0 where it is negative ([1]_, eq. 16, 17 and 18). A
+        specification has further options, as the printed diagonal, ``Labels(self_loops=True)``.
     bandwidth : float or None, default=None
         Width b (sigma) of ``weight="rbf"``; None means the median distance inside classes.
     graphs : sequence or None, default=None
@@ -231,7 +232,7 @@ class DeepWSF(Deep):
         **Deep._parameter_constraints,
         "alphas": [Interval(Real, 0, None, closed="left"), "array-like", Mapping],
         "attribute_layers": [StrOptions({"in order", "mutual information"}), "array-like", Mapping, None],
-        "weight": [StrOptions({"binary", "rbf", "dot"})],
+        "weight": [StrOptions({"binary", "rbf", "dot"}), Labels],
         "bandwidth": [Interval(Real, 0, None, closed="neither"), None],
         "graphs": ["array-like", None],
         "alpha": [Interval(Real, 0, None, closed="left")],
@@ -336,7 +337,7 @@ class DeepWSF(Deep):
 
     def _check_combination(self, init) -> None:
         super()._check_combination(init)
-        if self.weight != "rbf":
+        if not (isinstance(self.weight, str) and self.weight == "rbf"):
             refuse_unused(self, ["bandwidth"], 'it is the width of weight="rbf"')
         if self.graphs is None:
             refuse_unused(self, ["alpha"], "it weighs the graphs of the layers, and there are none")
@@ -398,7 +399,7 @@ class DeepWSF(Deep):
 
     def _links(self, X, attributes: Sequence[Attribute], alphas: list[float]) -> Graphs:
         """Return a weight and a label graph for each attribute, or None where it has no edge."""
-        spec = Labels(self.weight, bandwidth=self.bandwidth)
+        spec = Labels(self.weight, bandwidth=self.bandwidth) if isinstance(self.weight, str) else self.weight
         graphs = [(alpha, spec.link(X, a)) for alpha, a in zip(alphas, attributes, strict=True)]
         return [(alpha, graph) if alpha > 0 and graph.degree.any() else None for alpha, graph in graphs]
 
