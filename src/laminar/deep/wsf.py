@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from numbers import Real
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -399,9 +399,8 @@ class DeepWSF(Deep):
 
     def _links(self, X, attributes: Sequence[Attribute], alphas: list[float]) -> Graphs:
         """Return a weight and a label graph for each attribute, or None where it has no edge."""
-        spec: Labels = self.weight
-        if isinstance(self.weight, str):
-            spec = Labels(self.weight, bandwidth=self.bandwidth)
+        weight: Any = self.weight
+        spec = Labels(weight, bandwidth=self.bandwidth) if isinstance(weight, str) else weight
         graphs = [(alpha, spec.link(X, a)) for alpha, a in zip(alphas, attributes, strict=True)]
         return [(alpha, graph) if alpha > 0 and graph.degree.any() else None for alpha, graph in graphs]
 
