@@ -400,7 +400,7 @@ class DeepWSF(Deep):
     def _links(self, X, attributes: Sequence[Attribute], alphas: list[float]) -> Graphs:
         """Return a weight and a label graph for each attribute, or None where it has no edge."""
         weight: Any = self.weight
-        spec = Labels(weight, bandwidth=self.bandwidth) if isinstance(weight, str) else weight
+        spec = weight if isinstance(weight, Labels) else Labels(weight, bandwidth=self.bandwidth)
         graphs = [(alpha, spec.link(X, a)) for alpha, a in zip(alphas, attributes, strict=True)]
         return [(alpha, graph) if alpha > 0 and graph.degree.any() else None for alpha, graph in graphs]
 
