@@ -120,7 +120,15 @@ EXPECTED_FAILURES = {
 
 
 def expected_failures(model):
-    alone = type(model) in (NMF, SemiNMF, ConceptFactorization, MultiLayerNMF, SlowFeatureAnalysis, MultiNMF)
+    alone = type(model) in (
+        NMF,
+        SemiNMF,
+        DeepSemiNMF,
+        ConceptFactorization,
+        MultiLayerNMF,
+        MultiNMF,
+        SlowFeatureAnalysis,
+    )
     codes = {} if alone else CODES_OF_THE_FIT
     return codes | EXPECTED_FAILURES.get(type(model), {})
 
