@@ -346,3 +346,23 @@ def test_real_views(real_data, name, floor):
     data = real_data(name)
     labels = MultiViewDeepNMF(n_clusters=len(np.unique(data.y)), random_state=0).fit_predict(data.views)
     assert normalized_mutual_information(data.y, labels) > floor
+
+
+@pytest.mark.parametrize("rule", ["fast", "published"])
+def test_pretraining_is_chosen_and_heard(rule):
+    heard, parameters = [], {"rule": rule, "gamma": 2.0, "max_iter": 2, "tol": 0, "random_state": 0}
+    signed = [view - view.mean() for view in VIEWS]
+    MultiViewDeepNMF((8, 5), pretraining_max_iter=4, callback=heard.append, normalize=False, **parameters).fit(signed)
+    stages = [(state.stage, state.layer) for state in heard]
+    assert {("pretraining", 0), ("fit", None)} <= set(stages)
+    layers = [state for state in heard if state.stage == "pretraining" and state.layer == 0]
+    for state in layers:
+        assert state.objective == pytest.approx(state.model().reconstruction_err_ ** 2 / 2, rel=1e-6)
+    with_it, without = (
+        MultiViewDeepNMF((8, 5), pretraining=how, normalize=False, **parameters).fit(signed)
+        for how in ("semi-nmf", None)
+    )
+    assert [len(history) for history in without.pretraining_histories_[0]][:1] == [0]
+    assert not np.allclose(with_it.layers_[-1].representation, without.layers_[-1].representation)
+    with pytest.raises(ValueError, match="pretraining_max_iter=3 has no effect"):
+        MultiViewDeepNMF((8, 5), pretraining=None, pretraining_max_iter=3).fit(VIEWS)

@@ -12,6 +12,7 @@ from laminar._engine.monitor import Monitor
 from laminar.datasets import make_views
 from laminar.deep import published
 from laminar.graphs import KNN
+from laminar.multiview.layers import Pretraining
 from laminar.multiview.published import Stack, algorithm
 from laminar.multiview.weights import residual_weights
 
@@ -163,7 +164,7 @@ def test_one_view_is_deep_semi_nmf():
         X, (K1, K2), graphs, lambda below, k: draw.uniform(size=(len(below), k)), lambda i, below: Monitor(5, 0)
     )
     alone, several = Monitor(10, 0), Monitor(10, 0)
-    stack = Stack.pretrained(X, (K1, K2), np.random.RandomState(0), 5)
+    stack = Stack.pretrained(X, (K1, K2), np.random.RandomState(0), Pretraining(5, lambda *_, **__: False))
     for mine, theirs in zip([*stack.codes, *stack.weights], [*codes, *weights], strict=True):
         assert_allclose(mine, theirs, rtol=1e-10)
     published.algorithm(X, codes, weights, graphs, alone)

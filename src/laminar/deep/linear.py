@@ -39,7 +39,7 @@ from .nonlinear import (
 )
 from .nonlinear import pretrain as pretrain_stack
 from .parameters import DeepParameters
-from .pretraining import PretrainedLayer
+from .pretraining import layer_monitor, published_layer_monitor
 from .products import ProductLayers, alternating_least_squares, pack, unpack
 
 LayerPair = tuple[list[np.ndarray], list[np.ndarray]]
@@ -102,21 +102,6 @@ class Deep(DeepParameters):
         weight = graph[0] if self._invariant else weight_in_unit_scale(graph[0], below, 2, below.dtype)
         return [smooth_codes(graph[1], weight, invariant=self._invariant)]
 
-    def _layer_monitor(
-        self, i: int, below: Matrix, max_iter: int, hook: Hook, tol: float, scale: float = 1.0
-    ) -> Monitor:
-        """Return the monitor of the pre-training of one layer; ``scale`` is the unit of the codes below it."""
-        unit = below.scale * scale
-
-        def report(iteration: int, value: float, snapshot: Snapshot) -> bool:
-            def fitted() -> PretrainedLayer:
-                H, Z = snapshot()["H"], np.ascontiguousarray(snapshot()["Z"].T)
-                return PretrainedLayer.of(H, Z, unit, lambda H, Z: below.distance(H, np.ascontiguousarray(Z.T)))
-
-            return hook(iteration, value * below.unit(2) * scale**2, fitted, layer=i)
-
-        return Monitor(max_iter, tol, report)
-
     def _pretrain(self, data: Matrix, sizes: Sequence[int], graphs: Graphs, hook: Hook, sweeps: int = 20) -> LayerPair:
         """Return codes and weights of Semi-NMF or WSF layer by layer, in few sweeps: fine-tuning follows."""
         name, update, sweeps = self._start_name("lp"), self._update(), self._sweeps(sweeps)
@@ -131,7 +116,7 @@ class Deep(DeepParameters):
         def layer(below: Matrix, i: int) -> np.ndarray:
             # On non-negative X the start is the optimum of a layer: a sweep could add nothing but rounding.
             scale = data.scale if i else 1.0
-            monitor = self._layer_monitor(i, below, 0 if optimal else sweeps, hook, 1e-3, scale)
+            monitor = layer_monitor(i, below, 0 if optimal else sweeps, 1e-3, hook, scale)
             penalties = self._layer_penalties(graphs, i, below)
             solution = semi_nmf(below, sizes[i], rng, init=name, update=update, penalties=penalties, monitor=monitor)
             self.pretraining_histories_.append(np.array(solution.history) * below.unit(2) * scale**2)
@@ -271,16 +256,7 @@ class Deep(DeepParameters):
             records: list[Monitor] = []
 
             def monitor_of(i: int, below: np.ndarray) -> Monitor:
-                unit = data.scale if i == 0 else 1.0
-
-                def report(iteration: int, value: float, snapshot: Snapshot) -> bool:
-                    def fitted() -> PretrainedLayer:
-                        (H,), (Z,) = snapshot()["codes"], snapshot()["weights"]
-                        return PretrainedLayer.of(H, Z, unit, lambda H, Z: float(((below - H @ Z) ** 2).sum()))
-
-                    return hook(iteration, value * unit**2, fitted, layer=i)
-
-                records.append(Monitor(self._sweeps(500), 0.0, report))
+                records.append(published_layer_monitor(i, below, self._sweeps(500), hook, data.scale))
                 return records[-1]
 
             start = partial(self._published_start, rng=rng)
@@ -359,7 +335,7 @@ class Deep(DeepParameters):
         monitors: list[tuple[Monitor, float]] = []
 
         def monitor(i: int, below: Matrix) -> Monitor:
-            monitors.append((self._layer_monitor(i, below, self._sweeps(30), hook, 1e-5), below.unit(2)))
+            monitors.append((layer_monitor(i, below, self._sweeps(30), 1e-5, hook), below.unit(2)))
             return monitors[-1][0]
 
         pretrained = pretrain_stack(

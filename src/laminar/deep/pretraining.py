@@ -1,4 +1,4 @@
-"""Sizes of layers, and a layer as a callback of pre-training sees it."""
+"""Sizes of layers, and the record of their pre-training: its history, and a layer as a callback sees it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._base.coding import Layer
+from .._engine.data.matrix import Matrix
 from .._engine.linalg.small import safe_divide
+from .._engine.monitor import Monitor, Snapshot
+from .._utils.callbacks import Hook
 
 
 def layer_sizes(layers, n_samples: int, n_features: int) -> tuple[int, ...]:
@@ -60,3 +63,32 @@ class PretrainedLayer:
         lengths = np.linalg.norm(Z, axis=1)
         Z, H = safe_divide(Z, lengths[:, None]), (H * lengths).astype(H.dtype)
         return cls([Layer(Z, Z, H * unit)], Z, unit * float(np.sqrt(sqdistance(H, Z))))
+
+
+def layer_monitor(i: int, below: Matrix, max_iter: int, tol: float, hook: Hook, scale: float = 1.0) -> Monitor:
+    """Return the monitor of the pre-training of layer i on these data; ``scale`` is the unit they have besides."""
+
+    def report(iteration: int, value: float, snapshot: Snapshot) -> bool:
+        def fitted() -> PretrainedLayer:
+            H, Z = snapshot()["H"], np.ascontiguousarray(snapshot()["Z"].T)
+            return PretrainedLayer.of(
+                H, Z, below.scale * scale, lambda H, Z: below.distance(H, np.ascontiguousarray(Z.T))
+            )
+
+        return hook(iteration, value * below.unit(2) * scale**2, fitted, layer=i)
+
+    return Monitor(max_iter, tol, report)
+
+
+def published_layer_monitor(i: int, below: np.ndarray, max_iter: int, hook: Hook, unit: float) -> Monitor:
+    """Return the monitor of the published pre-training of layer i; ``unit`` is the unit of the data of the first."""
+    unit = unit if i == 0 else 1.0
+
+    def report(iteration: int, value: float, snapshot: Snapshot) -> bool:
+        def fitted() -> PretrainedLayer:
+            (H,), (Z,) = snapshot()["codes"], snapshot()["weights"]
+            return PretrainedLayer.of(H, Z, unit, lambda H, Z: float(((below - H @ Z) ** 2).sum()))
+
+        return hook(iteration, value * unit**2, fitted, layer=i)
+
+    return Monitor(max_iter, 0.0, report)

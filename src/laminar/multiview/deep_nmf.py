@@ -12,16 +12,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._base.coding import Layer
+from .._base.parameters import refuse_unused
 from .._engine.monitor import Monitor, Solution
 from .._utils import threads
-from .._utils.callbacks import hooks, with_callbacks
+from .._utils.callbacks import Hook, hooks, with_callbacks
 from .._utils.typing import ViewData
 from .._utils.views import Views
 from ..graphs import KNN, Graph, GraphOperator
 from . import fine_tuning, published
 from .consensus import SharedCodes
 from .graphs import graphs_of_views, view_graph
-from .layers import layer_sizes
+from .layers import Pretraining, layer_sizes
 from .view_layers import LayeredViews
 from .weights import check_gamma, given_weights, warn_one_view
 
@@ -84,6 +85,8 @@ class MultiViewDeepNMF(LayeredViews):
     normalize : bool, default=True
         Whether samples are brought to unit norm. If not, F_v is the view as it comes, and a_v^gamma is multiplied by
         the mean of all ``||F_u||^2`` over ``||F_v||^2``, so that weights do not depend on the units of the views.
+    pretraining : {"semi-nmf", None}, default="semi-nmf"
+        How the layers of a view are initialised: each by Semi-NMF of the codes below it, or by random codes.
     pretraining_max_iter : int or None, default=None
         Maximum number of iterations of pre-training of each layer. None as in the table below.
     max_iter : int, default=150
@@ -229,6 +232,7 @@ class MultiViewDeepNMF(LayeredViews):
         "readout": [StrOptions({"raw", "whitened"})],
         "view_sizes": ["array-like", None],
         "normalize": ["boolean"],
+        "pretraining": [StrOptions({"semi-nmf"}), None],
         "pretraining_max_iter": [Interval(Integral, 0, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -254,6 +258,7 @@ class MultiViewDeepNMF(LayeredViews):
         readout="raw",
         view_sizes=None,
         normalize=True,
+        pretraining="semi-nmf",
         pretraining_max_iter=None,
         max_iter=150,
         tol=1e-4,
@@ -275,6 +280,7 @@ class MultiViewDeepNMF(LayeredViews):
         self.readout = readout
         self.view_sizes = view_sizes
         self.normalize = normalize
+        self.pretraining = pretraining
         self.pretraining_max_iter = pretraining_max_iter
         self.max_iter = max_iter
         self.tol = tol
@@ -314,7 +320,9 @@ class MultiViewDeepNMF(LayeredViews):
             self._warn_constant_views(shared, views)
             sizes, graphs = layer_sizes(self.layers, shared.views, self.n_clusters), self._graphs(shared, views)
             fit = self._publish if self.rule == "published" else self._fine_tune
-            solution, layers, histories = fit(shared, sizes, graphs, rng, self._monitor(shared, hook))
+            solution, layers, histories = fit(
+                shared, sizes, graphs, rng, self._pretraining(hook), self._monitor(shared, hook)
+            )
             self.pretraining_histories_ = dict(zip(self.view_names_, histories, strict=True))
             self._keep(shared, solution, layers)
         if self._follows_residuals:
@@ -348,6 +356,8 @@ class MultiViewDeepNMF(LayeredViews):
             raise ValueError('consensus="printed" is eq. 7 of the paper: use it with rule="published".')
         if self.graph is None and self.alpha:
             raise ValueError(f"alpha={self.alpha} has no effect without a graph: use graph='knn', or alpha=None.")
+        if self.pretraining is None:
+            refuse_unused(self, ["pretraining_max_iter"], "there is no pre-training")
         if not self._follows_residuals and self.gamma is not None:
             raise ValueError(f'gamma={self.gamma} is the exponent of weights="auto": leave it at None.')
         if self.consensus == "printed":
@@ -366,9 +376,13 @@ class MultiViewDeepNMF(LayeredViews):
         triples = zip(shared.compact.parts, views.arrays, specs, strict=True)
         return [view_graph(*triple) for triple in triples]
 
+    def _pretraining(self, hook: Hook) -> Pretraining:
+        chosen = self.pretraining is not None
+        return Pretraining(self._resolved("pretraining_max_iter") if chosen else 0, hook, chosen)
+
     # ---- fitting -------------------------------------------------------------------------------------------------
 
-    def _fine_tune(self, shared: SharedCodes, sizes, graphs, rng, monitor: Monitor) -> Fitted:
+    def _fine_tune(self, shared: SharedCodes, sizes, graphs, rng, pretraining: Pretraining, monitor: Monitor) -> Fitted:
         return fine_tuning.run(
             shared,
             sizes,
@@ -378,11 +392,11 @@ class MultiViewDeepNMF(LayeredViews):
             invariant=self._resolved("scale") == "invariant",
             weights=given_weights(self.weights, len(shared.views.parts)),
             gamma=self._resolved("gamma"),
-            pretraining_max_iter=self._resolved("pretraining_max_iter"),
+            pretraining=pretraining,
             monitor=monitor,
         )
 
-    def _publish(self, shared: SharedCodes, sizes, graphs, rng, monitor: Monitor) -> Fitted:
+    def _publish(self, shared: SharedCodes, sizes, graphs, rng, pretraining: Pretraining, monitor: Monitor) -> Fitted:
         return published.run(
             shared,
             sizes,
@@ -391,6 +405,6 @@ class MultiViewDeepNMF(LayeredViews):
             gamma=self._resolved("gamma"),
             alpha=self._resolved("alpha"),
             printed=self.consensus == "printed",
-            pretraining_max_iter=self._resolved("pretraining_max_iter"),
+            pretraining=pretraining,
             monitor=monitor,
         )

@@ -13,7 +13,7 @@ from .._engine.linalg.small import safe_divide
 from .._engine.monitor import Callback, Monitor, Solution
 from ..graphs import GraphOperator
 from .consensus import SharedCodes, all_views, reporting
-from .layers import Hidden
+from .layers import Hidden, Pretraining
 from .smoothness import ViewGraphs
 from .weights import residual_weights
 
@@ -121,7 +121,7 @@ def run(
     invariant: bool,
     weights: np.ndarray | None,
     gamma: float,
-    pretraining_max_iter: int,
+    pretraining: Pretraining,
     monitor: Monitor,
 ) -> tuple[Solution, list[list[Layer]], list[list[np.ndarray]]]:
     """Pre-train the hidden layers of every view, then fit the shared codes and all components, with these weights.
@@ -135,7 +135,7 @@ def run(
     """
     views, small = whole.views, whole.compact
     pairs = list(zip(views.parts, small.parts, strict=True))
-    hidden = [Hidden.pretrained(part, few, sizes[:-1], rng, pretraining_max_iter) for part, few in pairs]
+    hidden = [Hidden.pretrained(part, few, sizes[:-1], rng, pretraining) for part, few in pairs]
     equal = np.full(len(pairs), 1 / len(pairs))
     tops = Stacked([of_view.top(few) for of_view, few in zip(hidden, small.parts, strict=True)], equal)
     H = replace(whole, views=tops).start(equal, sizes[-1], rng)["H"]

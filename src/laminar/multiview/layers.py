@@ -13,10 +13,11 @@ from .._engine.data.derived import Stacked
 from .._engine.data.matrix import Matrix
 from .._engine.data.wrap import wrap
 from .._engine.linalg.small import isometry
-from .._engine.monitor import Monitor
 from .._engine.regression import best_codes
 from .._engine.semi_nmf import semi_nmf
+from .._utils.callbacks import Hook
 from ..deep.composition import compose, keep_close, pretrain, regress
+from ..deep.pretraining import layer_monitor
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,25 @@ class View:
     layers: list[Layer]
     mean: np.ndarray
     size: float
+
+
+@dataclass(frozen=True)
+class Pretraining:
+    """How the layers of views are pre-trained.
+
+    Attributes
+    ----------
+    max_iter : int
+        Iterations of each layer.
+    hook : Hook
+        Called after each of them.
+    chosen : bool
+        Whether layers are pre-trained at all; if not they begin with random codes.
+    """
+
+    max_iter: int
+    hook: Hook
+    chosen: bool = True
 
 
 @dataclass
@@ -60,16 +80,18 @@ class Hidden:
 
     @classmethod
     def pretrained(
-        cls, view: Matrix, small: Matrix, sizes: Sequence[int], rng: np.random.RandomState, max_iter: int
+        cls, view: Matrix, small: Matrix, sizes: Sequence[int], rng: np.random.RandomState, how: Pretraining
     ) -> Hidden:
         """Factorise a view layer by layer; ``small`` has its inner products, and no more features than samples."""
         found = cls(view)
 
         def fit(below: Matrix, i: int) -> np.ndarray:
             # More codes than the rank fit without error from the start.
-            sweeps = max_iter if sizes[i] <= min(below.shape) else 0
-            solution = semi_nmf(below, sizes[i], rng, monitor=Monitor(sweeps, 1e-3))
-            found.histories.append(np.array(solution.history) * below.scale**2)
+            sweeps = how.max_iter if sizes[i] <= min(below.shape) else 0
+            scale = small.scale if i else 1.0
+            monitor = layer_monitor(i, below, sweeps, 1e-3, how.hook, scale)
+            solution = semi_nmf(below, sizes[i], rng, init="lp" if how.chosen else "random", monitor=monitor)
+            found.histories.append(np.array(solution.history) * (below.scale * scale) ** 2)
             return solution.factors["H"]
 
         found.codes, found.weights = pretrain(small, len(sizes), fit)

@@ -20,8 +20,10 @@ from .._engine.linalg.small import safe_divide
 from .._engine.monitor import Monitor, Solution
 from ..deep import published
 from ..deep.composition import compose
+from ..deep.pretraining import published_layer_monitor
 from ..graphs import GraphOperator
 from .consensus import SharedCodes, reporting
+from .layers import Pretraining
 from .weights import residual_weights
 
 Graphs = Sequence[GraphOperator | None]
@@ -47,12 +49,20 @@ class Stack:
     histories: list[np.ndarray]
 
     @classmethod
-    def pretrained(cls, X: np.ndarray, sizes: Sequence[int], rng: np.random.RandomState, max_iter: int) -> Stack:
-        """Factorise a view layer by layer from random codes."""
-        monitors = [Monitor(max_iter, 0.0) for _ in sizes]
-        codes, weights = published.greedy(
-            X, sizes, [None] * len(sizes), lambda _, k: rng.uniform(size=(len(X), k)), lambda i, _: monitors[i]
-        )
+    def pretrained(
+        cls, X: np.ndarray, sizes: Sequence[int], rng: np.random.RandomState, how: Pretraining, unit: float = 1.0
+    ) -> Stack:
+        """Factorise a view layer by layer from random codes; ``unit`` is that of the view."""
+        monitors: list[Monitor] = []
+
+        def monitor(i: int, below: np.ndarray) -> Monitor:
+            monitors.append(published_layer_monitor(i, below, how.max_iter, how.hook, unit))
+            return monitors[-1]
+
+        def start(below: np.ndarray, k: int) -> np.ndarray:
+            return rng.uniform(size=(len(below), k))
+
+        codes, weights = published.greedy(X, sizes, [None] * len(sizes), start, monitor)
         return cls(X, codes, weights, [np.array(monitor.history) for monitor in monitors])
 
     @property
@@ -82,7 +92,7 @@ def run(
     gamma: float,
     alpha: float,
     printed: bool,
-    pretraining_max_iter: int,
+    pretraining: Pretraining,
     monitor: Monitor,
 ) -> tuple[Solution, list[list[Layer]], list[list[np.ndarray]]]:
     """Pre-train and run Algorithm 1; returns consensus, layers of each view, and histories of their pre-training.
@@ -94,7 +104,7 @@ def run(
     views = shared.compact
     alpha = weight_in_unit_scale(alpha, views, 2, np.float64) if alpha else alpha
     arrays = np.split(views.rows(slice(0, views.shape[0])).astype(np.float64), views.edges[1:-1], axis=1)
-    stacks = [Stack.pretrained(X, sizes, rng, pretraining_max_iter) for X in arrays]
+    stacks = [Stack.pretrained(X, sizes, rng, pretraining, views.scale) for X in arrays]
 
     def finish(solution: Solution) -> tuple[Solution, list[list[Layer]]]:
         H, layers = solution.factors["H"].astype(views.dtype), []
