@@ -98,6 +98,7 @@ NO_EFFECT = [
     (DeepSemiNMF((3, 2), scale="none"), "scale='none' has no effect"),
     (DeepSemiNMF((3, 2), hidden="nonnegative"), "hidden='nonnegative' has no effect"),
     (DeepSemiNMF((3, 2), eta=0.5), "eta=0.5 has no effect"),
+    (DeepSemiNMF((3, 2), activation="relu", rule="published", eta=0.5), "eta=0.5 has no effect"),
     (DeepSemiNMF((3, 2), pretraining=None, pretraining_max_iter=3), "pretraining_max_iter=3 has no effect"),
     (DeepSemiNMF((3, 2), pretraining="wsf"), "no penalty without a graph"),
     (DeepSemiNMF((3, 2), rule="published", solver="mu"), "has its own updates"),

@@ -265,12 +265,12 @@ def test_a_given_kernel_can_be_searched():
         (
             MIXED,
             {"gamma": 0.1},
-            "gamma=0.1 has no effect with kernel=None. Use a kernel that has it, or leave gamma out",
+            "gamma=0.1 has no effect here: kernel=None has no such parameter",
         ),
-        (MIXED, {"degree": 2}, "degree=2 has no effect with kernel=None"),
-        (MIXED, {"coef0": 0}, "coef0=0 has no effect with kernel=None"),
-        (MIXED, {"kernel": "rbf", "gamma": 0.1, "degree": 2}, "degree=2 has no effect with kernel='rbf'"),
-        (MIXED, {"kernel": rbf_kernel, "gamma": 0.1}, "gamma=0.1 has no effect with kernel=<function"),
+        (MIXED, {"degree": 2}, "degree=2 has no effect here: kernel=None"),
+        (MIXED, {"coef0": 0}, "coef0=0 has no effect here: kernel=None"),
+        (MIXED, {"kernel": "rbf", "gamma": 0.1, "degree": 2}, "degree=2 has no effect here: kernel='rbf'"),
+        (MIXED, {"kernel": rbf_kernel, "gamma": 0.1}, "gamma=0.1 has no effect here: kernel=<function"),
         (MIXED, {"kernel": "sigmoid", "coef0": -5.0}, "kernel='sigmoid' is not an inner product"),
     ],
 )

@@ -83,8 +83,10 @@ class DeepParameters(Layered):
             refuse_unused(self, ["coupling"], 'it weighs the layers of objective="coupled"')
         if self.activation is None:
             refuse_unused(self, ["hidden"], "hidden codes of a model without activation are non-negative")
-        if not published and self.solver != "mu":
-            refuse_unused(self, ["eta"], 'it is the exponent of the multiplicative update: use solver="mu"')
+        if self.activation is not None or (not published and self.solver != "mu"):
+            refuse_unused(
+                self, ["eta"], "it is the exponent of the multiplicative update, which this model does not use"
+            )
         if self.pretraining is None or init is not None:
             why = "there is no pre-training" + (" with fit(init=...)" if init is not None else "")
             refuse_unused(self, ["pretraining_max_iter"], why)

@@ -22,7 +22,7 @@ from ..graphs import KNN, Graph, GraphOperator
 from . import fine_tuning, published
 from .consensus import SharedCodes
 from .graphs import graphs_of_views, view_graph
-from .layers import Pretraining, layer_sizes
+from .layers import Pretraining, view_layer_sizes
 from .view_layers import LayeredViews
 from .weights import check_gamma, given_weights, warn_one_view
 
@@ -318,7 +318,7 @@ class MultiViewDeepNMF(LayeredViews):
         with threads.own_threads(), hooks(self, self.max_iter, X, y) as hook:
             rng, shared = check_random_state(self.random_state), self._shared_codes(views)
             self._warn_constant_views(shared, views)
-            sizes, graphs = layer_sizes(self.layers, shared.views, self.n_clusters), self._graphs(shared, views)
+            sizes, graphs = view_layer_sizes(self.layers, shared.views, self.n_clusters), self._graphs(shared, views)
             fit = self._publish if self.rule == "published" else self._fine_tune
             solution, layers, histories = fit(
                 shared, sizes, graphs, rng, self._pretraining(hook), self._monitor(shared, hook)

@@ -17,7 +17,7 @@ from .._engine.regression import best_codes
 from .._engine.semi_nmf import semi_nmf
 from .._utils.callbacks import Hook
 from ..deep.composition import compose, keep_close, pretrain, regress
-from ..deep.pretraining import layer_monitor
+from ..deep.pretraining import layer_monitor, layer_sizes
 
 
 @dataclass(frozen=True)
@@ -119,24 +119,22 @@ class Hidden:
         return [Layer(*layer) for layer in zip(weights, bases, [*codes, H], strict=True)]
 
 
-def layer_sizes(layers, views: Stacked, n_clusters: int | None) -> tuple[int, ...]:
+def view_layer_sizes(layers, views: Stacked, n_clusters: int | None) -> tuple[int, ...]:
     """Return the sizes of the layers, from the input up; None means (100, 50), or as many as the views allow.
 
     Examples
     --------
     >>> views = Stacked([wrap(np.ones((60, 30))), wrap(np.ones((60, 12)))], [1.0, 1.0])
-    >>> layer_sizes(None, views, 4), layer_sizes(5, views, None)
+    >>> view_layer_sizes(None, views, 4), view_layer_sizes(5, views, None)
     ((30, 15), (5,))
     """
     if layers is None:
         first = max(1, min(100, views.shape[0], int(np.diff(views.edges).max())))
         return first, min(first, max(1, min(50, first // 2), n_clusters or 1))
-    sizes = np.atleast_1d(layers)
-    if sizes.ndim != 1 or not len(sizes) or sizes.dtype.kind not in "iu" or sizes.min() < 1:
-        raise ValueError(f"layers must be one or more whole numbers above 0, as (100, 50); got {layers!r}.")
-    if sizes.min() < sizes[-1]:
+    sizes = layer_sizes(layers, *views.shape)
+    if min(sizes) < sizes[-1]:
         raise ValueError(f"no layer may be smaller than the last, which all views share; got {layers!r}.")
-    return tuple(int(k) for k in sizes)
+    return sizes
 
 
 def in_units(layers: Sequence[Layer], size: float) -> list[Layer]:

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.factorizer import Factorization, Factorizer
+from .._base.parameters import refuse_unused
 from .._base.rules import Published, Rule
 from .._engine.constraints import NonNegative
 from .._engine.data.wrap import wrap
@@ -208,13 +209,8 @@ class ConceptFactorization(Factorizer):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         used = KERNEL_PARAMS.get(self.kernel, ()) if isinstance(self.kernel, str) else ()
-        for name, default in (("gamma", None), ("degree", 3), ("coef0", 1)):
-            value = getattr(self, name)
-            if value != default and name not in used:
-                raise ValueError(
-                    f"{name}={value!r} has no effect with kernel={self.kernel!r}. Use a kernel that has it, or leave "
-                    f"{name} out."
-                )
+        unused = [name for name in ("gamma", "degree", "coef0") if name not in used]
+        refuse_unused(self, unused, f"kernel={self.kernel!r} has no such parameter")
 
     def _validate(self, X, *, reset: bool):
         """Return X, or with a kernel the coordinates that take its place."""

@@ -11,6 +11,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._base.factorizer import Factorization, NonNegativeData
+from .._base.parameters import refuse_unused
 from .._base.penalized import Penalized
 from .._base.rules import Published
 from .._engine.constraints import Constraint
@@ -243,10 +244,9 @@ class GNMF(NonNegativeData, Penalized):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.n_neighbors != 5 and not self._is_knn:
-            raise ValueError(
-                f'n_neighbors={self.n_neighbors} has no effect with this graph: it is that of graph="knn". Use '
-                f"graph=laminar.graphs.KNN({self.n_neighbors}), or leave n_neighbors out."
+        if not self._is_knn:
+            refuse_unused(
+                self, ["n_neighbors"], 'it is that of graph="knn"; in a sum use laminar.graphs.KNN(n_neighbors)'
             )
 
     def _updates(self, problem: Factorization) -> dict[str, Update]:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._base.factorizer import Factorization
+from .._base.parameters import refuse_unused
 from .._base.penalized import Penalized
 from .._base.rules import Published, Rule
 from .._engine.constraints import Free, NonNegative
@@ -240,12 +241,7 @@ class WSF(Penalized):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.weight != "binary" and not self._is_labels:
-            raise ValueError(
-                f'weight="{self.weight}" has no effect with this graph: it is that of graph="labels". Use '
-                f'laminar.graphs.Labels("{self.weight}") in the graph, or leave weight out.'
-            )
-        if self.bandwidth is not None and self.weight != "rbf":
-            raise ValueError(
-                f'bandwidth={self.bandwidth} has no effect with weight="{self.weight}": it is that of weight="rbf".'
-            )
+        if not self._is_labels:
+            refuse_unused(self, ["weight"], 'it is that of graph="labels"; in a sum use laminar.graphs.Labels(weight)')
+        if self.weight != "rbf":
+            refuse_unused(self, ["bandwidth"], 'it is the width of weight="rbf"')

@@ -176,12 +176,15 @@ def loss_and_gradients(
 
 
 def evaluate(
-    data: Matrix, stack: Stack, H: np.ndarray, penalties: Sequence[Penalty | None]
+    data: Matrix, stack: Stack, H: np.ndarray, penalties: Sequence[Penalty | None], samples: Rows | None = None
 ) -> tuple[float, np.ndarray, list[np.ndarray]]:
-    """Return the objective and its gradient by H_m and by the weights, in unit scale."""
+    """Return the objective and its gradient by H_m and by the weights, in unit scale.
+
+    ``samples`` are the rows of X that H codes, all of them by default.
+    """
     codes, slopes = run(stack, H)
     penalty, of_penalties = penalty_gradients(penalties, codes, data)
-    loss, by_codes, by_weights = backward(data.rows, stack, codes, slopes, of_penalties)
+    loss, by_codes, by_weights = backward(samples or data.rows, stack, codes, slopes, of_penalties)
     return loss + penalty, by_codes, by_weights
 
 

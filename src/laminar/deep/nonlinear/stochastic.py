@@ -14,8 +14,8 @@ from ..._engine.monitor import Monitor
 from ..._utils import threads
 from ..._utils.typing import Data, Seed
 from .coding import code
-from .gradients import Penalty, as_data, backward, loss_and_gradients, penalty_gradients
-from .stack import Stack, run
+from .gradients import Penalty, as_data, evaluate, loss_and_gradients
+from .stack import Stack
 
 
 @dataclass
@@ -73,14 +73,6 @@ def stochastic_gradient(
     return stack, H
 
 
-def _gradients(data: Matrix, samples: Rows, penalties: list[Penalty | None], stack: Stack, H: np.ndarray):
-    """Return the objective of a batch and its gradients."""
-    codes, slopes = run(stack, H)
-    penalty, of_penalties = penalty_gradients(penalties, codes, data)
-    loss, by_codes, by_weights = backward(samples, stack, codes, slopes, of_penalties)
-    return loss + penalty, by_codes, by_weights
-
-
 def adam(data: Matrix, stack: Stack, H: np.ndarray, rate: float) -> Step:
     """Return the steps of Adam with projection; the moments of codes change with their batch."""
     moments, own = [Moments.zeros(Z) for Z in stack.weights], Moments.zeros(H)
@@ -88,7 +80,7 @@ def adam(data: Matrix, stack: Stack, H: np.ndarray, rate: float) -> Step:
 
     def step(batch: Batch, samples: Rows, penalties: list[Penalty | None], stack: Stack, H: np.ndarray) -> float:
         nonlocal seen
-        value, by_codes, by_weights = _gradients(data, samples, penalties, stack, H[batch])
+        value, by_codes, by_weights = evaluate(data, stack, H[batch], penalties, samples)
         seen += 1
         counts[batch] += 1
         H[batch] = np.maximum(H[batch] - own.step(by_codes, int(counts[batch][0]), rate, batch), 0)
@@ -110,13 +102,13 @@ def sgd(data: Matrix, stack: Stack, H: np.ndarray, rate: float) -> Step:
     def step(batch: Batch, samples: Rows, penalties: list[Penalty | None], stack: Stack, H: np.ndarray) -> float:
         nonlocal size
         h = H[batch]
-        value, by_codes, by_weights = _gradients(data, samples, penalties, stack, h)
+        value, by_codes, by_weights = evaluate(data, stack, h, penalties, samples)
         while True:
             t = H.dtype.type(size)
             new = np.maximum(h - t * by_codes, 0)
             weights = [Z - t * G for Z, G in zip(stack.weights, by_weights, strict=True)]
             promised = float(np.vdot(by_codes, h - new)) + size * sum(float(np.vdot(G, G)) for G in by_weights)
-            trial = _gradients(data, samples, penalties, Stack(weights, stack.activation), new)[0]
+            trial = evaluate(data, Stack(weights, stack.activation), new, penalties, samples)[0]
             if trial <= value - 0.5 * promised:
                 H[batch], stack.weights = new, weights
                 return value
