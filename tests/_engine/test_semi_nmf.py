@@ -9,7 +9,7 @@ from laminar._engine.data.wrap import wrap
 from laminar._engine.monitor import Monitor
 from laminar._engine.problem import smooth_codes
 from laminar._engine.semi_nmf import exact_codes, in_units, semi_nmf
-from laminar._engine.updates import hals_or_exact, multiplicative
+from laminar._engine.updates import hals_or_exact, multiplicative, thorough_hals
 from laminar.graphs import Labels
 from reference import kernels as plain
 
@@ -42,8 +42,8 @@ def test_lp_start_is_optimum_of_nonnegative_data():
 
 
 def test_result_is_that_of_estimator(X):
-    model = SemiNMF(K, init="lp", max_iter=300, tol=1e-4, random_state=0).fit(X)
-    H, Z = exact_codes(wrap(X), semi_nmf(wrap(X), K, seed(), monitor=Monitor(300, 1e-4)))
+    model = SemiNMF(K, init="lp", ridge=0.01, max_iter=300, tol=1e-4, random_state=0).fit(X)
+    H, Z = in_units(wrap(X), semi_nmf(wrap(X), K, seed(), ridge=0.01, monitor=Monitor(300, 1e-4)))
     assert np.linalg.norm(X - H @ Z) == pytest.approx(model.reconstruction_err_, rel=1e-3)
 
 
@@ -67,8 +67,10 @@ def test_penalty_is_that_of_wsf(X):
     y = np.arange(N) % 3
     data = wrap(X)
     penalties = [smooth_codes(Labels().build(X, y), 0.2)]
-    solution = semi_nmf(data, K, seed(), penalties=penalties, monitor=Monitor(15, 0))
-    model = WSF(K, alpha=0.2, init="lp", max_iter=15, tol=0, random_state=seed()).fit(X, y)
+    solution = semi_nmf(
+        data, K, seed(), update=thorough_hals, penalties=penalties, ridge=0.01, monitor=Monitor(15, 0)
+    )
+    model = WSF(K, alpha=0.2, ridge=0.01, init="lp", max_iter=15, tol=0, random_state=seed()).fit(X, y)
     assert_allclose(np.array(solution.history) * data.unit(2), model.objective_history_, rtol=1e-9)
 
 

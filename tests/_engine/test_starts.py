@@ -299,13 +299,19 @@ def test_positive_combination_of_blocks_is_wide():
     leak = 1e-7 * np.random.default_rng(0).uniform(size=(60, 3))
     V = block_diag(*3 * [np.full((20, 1), 20**-0.5)]) + leak
     V[:20, 0] += 1e-3  # the program may then choose its corner
-    x = init._positive_combination(V)
+    x = init.positive_combination(V)
     assert x.min() > 1e-2 * x.max()
 
 
 # Components learned on a subsample
 
 TALL, SMALL_K = 9000, 6
+
+
+def few_of(constraints):
+    return lambda data: Problem(constraints, [fit(data)])
+
+
 SIGNS = {"nmf": (NonNegative(), hals), "semi-nmf": (Free(), hals_or_exact)}
 
 
@@ -332,7 +338,8 @@ def test_subsample_is_for_tall_data_alone(k, tall):
     rng = np.random.default_rng(0)
     factors = {"H": rng.random((n, k)), "Z": rng.random((3, k))}
     updates = {"H": hals, "Z": least_squares}
-    got = init.learned_on_subsample(wrap(rng.random((n, 3))), factors, {"H": NonNegative(), "Z": Free()}, updates)
+    few = few_of({"H": NonNegative(), "Z": Free()})
+    got = init.learned_on_subsample(few, wrap(rng.random((n, 3))), factors, updates)
     assert got["H"] is factors["H"]
     assert (got["Z"] is factors["Z"]) == (not tall)
 
@@ -340,7 +347,7 @@ def test_subsample_is_for_tall_data_alone(k, tall):
 @pytest.mark.parametrize("model", SIGNS)
 def test_learned_components_save_sweeps(model, planted):
     problem, factors, updates, data = tall_setup(planted, model)
-    learned = init.learned_on_subsample(data, factors, problem.constraints, updates)
+    learned = init.learned_on_subsample(few_of(problem.constraints), data, factors, updates)
     quick = solve(problem, learned, updates, monitor=Monitor(1, 0), extrapolate=True).history[-1]
     plain = solve(problem, factors, updates, monitor=Monitor(2, 0), extrapolate=True).history
     assert quick < plain[0] / 2
@@ -352,7 +359,7 @@ def test_learned_components_end_as_low(model, planted):
     problem, factors, updates, data = tall_setup(planted, model)
     ends = [
         solve(problem, start, updates, monitor=Monitor(300, 1e-5), extrapolate=True).history[-1]
-        for start in (init.learned_on_subsample(data, factors, problem.constraints, updates), factors)
+        for start in (init.learned_on_subsample(few_of(problem.constraints), data, factors, updates), factors)
     ]
     assert ends[0] <= 1.05 * ends[1]
 
@@ -361,7 +368,7 @@ def test_learned_components_end_as_low(model, planted):
 def test_learned_components_leave_start_unchanged(model, planted):
     problem, factors, updates, data = tall_setup(planted, model)
     before = {name: F.copy() for name, F in factors.items()}
-    init.learned_on_subsample(data, factors, problem.constraints, updates)
+    init.learned_on_subsample(few_of(problem.constraints), data, factors, updates)
     for name, F in factors.items():
         assert_array_equal(F, before[name])
 

@@ -25,6 +25,7 @@ MU = {f"multiplicative {eta}": partial(updates.multiplicative, eta=eta) for eta 
 SQUARED = {  # updates of a non-negative factor under a squared error
     "hals": updates.hals,
     "hals or exact": updates.hals_or_exact,
+    "thorough hals": updates.thorough_hals,
     "accelerated gradient": updates.accelerated_gradient,
     **MU,
 }

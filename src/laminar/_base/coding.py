@@ -73,11 +73,14 @@ class Layer:
         ``Z_i ... Z_1``: codes times it approximate X.
     representation : ndarray of shape (n_samples, n_components)
         Codes of the training samples.
+    ridge : float
+        Weight rho of the ridge on the codes: those of a sample x minimise ``||x - h Z||^2 + rho ||h||^2``.
     """
 
     weights: np.ndarray
     components: np.ndarray
     representation: np.ndarray
+    ridge: float = 0.0
 
 
 class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -140,8 +143,8 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     ) -> np.ndarray:
         """Compute the codes of samples for the fitted components.
 
-        The codes of a sample minimise the loss over ``h >= 0``, without any penalty; samples do not influence each
-        other.
+        The codes of a sample minimise the loss over ``h >= 0``, with the ridge of the fit if it had one and no other
+        penalty; samples do not influence each other.
 
         Parameters
         ----------
@@ -193,14 +196,19 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _code(self, X, layer: int, method: str) -> np.ndarray:
         """Return codes of validated samples on one layer."""
-        components = self._layer(layer).components
+        of = self._layer(layer)
+        components = of.components
         with threads.own_threads():
-            data = wrap(X)
+            data = self._wrap(X)
             if method == "pinv":
                 H = best_factor(data, np.ascontiguousarray(components.T, dtype=data.dtype), Free())
             else:
-                H = self._codes(data, self._uniform_codes(data, components), components)
+                H = self._codes(data, self._uniform_codes(data, components), components, of.ridge)
         return in_units_of(data, H)
+
+    def _wrap(self, X) -> Matrix:
+        """Return validated samples as what the components approximate."""
+        return wrap(X)
 
     def _uniform_codes(self, data: Matrix, components: np.ndarray) -> np.ndarray:
         """Return codes to start from: zero, or all equal where the update multiplies them."""
@@ -210,13 +218,14 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return np.full(shape, max(data.total, 1e-300) / np.prod(shape), data.dtype)
 
     def _score_codes(self, data: Matrix) -> np.ndarray:
-        return self._codes(data, self._uniform_codes(data, self.components_), self.components_)
+        top = self.layers_[-1]
+        return self._codes(data, self._uniform_codes(data, top.components), top.components, top.ridge)
 
-    def _codes(self, data: Matrix, H: np.ndarray, components: np.ndarray) -> np.ndarray:
+    def _codes(self, data: Matrix, H: np.ndarray, components: np.ndarray, ridge: float = 0.0) -> np.ndarray:
         """Return the best codes on given components, from H; exact for a squared error."""
         constraint, Z = self._constraints["H"], np.ascontiguousarray(components.T, dtype=data.dtype)
         if self.loss == "frobenius":
-            return best_codes(data, Z, constraint, H)
+            return best_codes(data, Z, constraint, H, ridge=ridge)
         problem, monitor = Problem({"H": constraint}, [fit(data, self.loss)]), Monitor(1000, 1e-9)
         updates = {"H": multiplicative}
         factors = {"H": H, "Z": Z}
@@ -366,12 +375,12 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         X = self._validate(X, reset=False)
         with threads.own_threads():
-            data = wrap(X)
+            data, size = self._wrap(X), wrap(X).sqnorm
             H = self._score_codes(data, **coding)
             value = loss_value(data, self.loss, H, np.ascontiguousarray(self.components_.T, data.dtype))
         if self.loss == "kl":
             return -value / data.total if data.total else 0.0
-        return 1 - 2 * value / data.sqnorm if data.sqnorm else 1.0
+        return 1 - 2 * value / size if size else 1.0
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import Self, TypeVar
 
@@ -49,6 +51,10 @@ class Factorization(Problem):
         What is added to the objective of ``data``, in the units of X, where that differs from the model's.
     unit : float
         What an objective in unit scale is multiplied by to be in the units of X.
+    ridge : float
+        Weight of the ridge in the fit (docs/methods.md 4.5).
+    whole : Matrix or None
+        X, where ``data`` is a projection of it.
     """
 
     data: Matrix
@@ -56,6 +62,8 @@ class Factorization(Problem):
     loss: str = "frobenius"
     offset: float = 0.0
     unit: float = 1.0
+    ridge: float = 0.0
+    whole: Matrix | None = None
 
     def in_units(self, value: Value) -> Value:
         """Return an objective in unit scale in the units of X."""
@@ -64,7 +72,7 @@ class Factorization(Problem):
     @property
     def samples(self) -> Matrix:
         """X, of which ``data`` may be a reduced form."""
-        return self.data
+        return self.data if self.whole is None else self.whole
 
     def join(self, H: np.ndarray) -> np.ndarray:
         """Return codes of the rows of ``data``, from codes of the samples."""
@@ -73,6 +81,10 @@ class Factorization(Problem):
     def expand(self, H: np.ndarray) -> np.ndarray:
         """Return codes of the samples in the unit scale of X, from codes of the rows of ``data``."""
         return H
+
+
+def _fit_alone(data: Matrix, constraints: Mapping[str, Constraint], loss: str) -> Problem:
+    return Problem(constraints, [fit(data, loss)])
 
 
 class Factorizer(CallbackSupportMixin, Coder):
@@ -213,7 +225,7 @@ class Factorizer(CallbackSupportMixin, Coder):
     def _attributes(self, solution: Solution, problem: Factorization, X) -> None:
         """Set the fitted attributes."""
         H, Z = self._canonical(solution, problem)
-        self._set_layer(problem.samples, problem.expand(H), Z)
+        self._set_layer(problem.samples, problem.expand(H), Z, problem.ridge)
 
     # ---- what they are made of -----------------------------------------------------------------------------------
 
@@ -259,9 +271,14 @@ class Factorizer(CallbackSupportMixin, Coder):
         factors = named_start(name, data, problem.n_components, rng, constraints["Z"])
         if self._rule.multiplies(self.loss, self.solver, self.eta):
             return {name: without_zeros(F) for name, F in factors.items()}
-        if self._rule.subsample and not problem.penalised:
-            return learned_on_subsample(data, factors, constraints, self._updates(problem))
-        return factors
+        return self._head_start(problem, factors)
+
+    def _head_start(self, problem: Factorization, factors: Factors) -> Factors:
+        """Return the factors after some iterations on few samples, for tall data without a penalty."""
+        if not self._rule.subsample or problem.penalised:
+            return factors
+        few = partial(_fit_alone, constraints=problem.constraints, loss=self.loss)
+        return learned_on_subsample(few, problem.data, factors, self._updates(problem))
 
     def _given_start(self, given, problem: Factorization, X) -> Factors:
         """Check ``init=(H, Z)`` or a fitted model: shapes, finiteness, signs. Z may be None: the best for H."""
@@ -306,7 +323,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         # under a penalty are not the best fit.
         worthwhile = self.loss == "frobenius" or solution.converged
         if self._rule.exact_codes and not problem.penalised and worthwhile:
-            H = self._codes(problem.data, H, Z.T)
+            H = self._codes(problem.data, H, Z.T, problem.ridge)
         return H, Z
 
     def _norms(self, Z: np.ndarray) -> np.ndarray:
@@ -315,12 +332,12 @@ class Factorizer(CallbackSupportMixin, Coder):
             return Z.sum(0, dtype=np.float64).astype(Z.dtype)
         return np.linalg.norm(Z.astype(np.float64), axis=0).astype(Z.dtype)
 
-    def _set_layer(self, data: Matrix, H: np.ndarray, Z: np.ndarray) -> None:
+    def _set_layer(self, data: Matrix, H: np.ndarray, Z: np.ndarray, ridge: float = 0.0) -> None:
         """Set the attributes of one layer, given codes and (transposed) components in unit scale."""
         error = loss_value(data, self.loss, H, np.ascontiguousarray(Z))
         self.reconstruction_err_ = float(np.sqrt(2 * error) if self.loss == "frobenius" else error) * data.scale
         self.components_, H = np.ascontiguousarray(Z.T), in_units_of(data, H)
-        self.layers_ = [Layer(self.components_, self.components_, H)]
+        self.layers_ = [Layer(self.components_, self.components_, H, ridge)]
         self.clusters_ = self._clusters()
         self._n_features_out = len(self.components_)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -70,6 +70,30 @@ def fit(data: Matrix, loss: str = "frobenius") -> Addend:
     """``1/2 ||X - H Z||^2``, or the divergence of X from ``H Z``: the same function of H, on X, and of Z, on X^T."""
     kind = FITS[loss]
     return lambda name, F: kind.of(data, F["Z"]) if name == "H" else kind.of(data.T, F["H"])
+
+
+def ridge_fit(data: Matrix, ridge: float) -> Addend:
+    """``1/2 ||X - H Z||^2 + ridge/2 sum_a ||h_a||^2 ||z_a||^2`` (docs/methods.md 4.5)."""
+    of = SquaredFit.of
+    return lambda name, F: of(data, F["Z"], ridge) if name == "H" else of(data.T, F["H"], ridge)
+
+
+def offset_fit(data: Matrix, ridge: float) -> Addend:
+    """``1/2 ||X - 1 b^T - H Z||^2 + ridge/2 sum_a ||h_a||^2 ||z_a||^2``; b is the last column of the factor Z (p, k+1).
+
+    As a function of Z it is the fit of codes with a column of ones, which the ridge leaves out.
+    """
+
+    def term(name: str, F: Factors) -> Term:
+        if name == "Z":
+            ones = np.ones((len(F["H"]), 1), F["H"].dtype)
+            weights = np.append(np.full(F["H"].shape[1], ridge), 0.0)
+            return SquaredFit.of(data.T, np.hstack([F["H"], ones]), weights)
+        Z, b = np.ascontiguousarray(F["Z"][:, :-1]), F["Z"][:, -1]
+        of_data, shift = SquaredFit.of(data, Z, ridge), b @ Z
+        return replace(of_data, B=lambda rows: of_data.B(rows) - shift)
+
+    return term
 
 
 def loss_value(data: Matrix, loss: str, H: np.ndarray, Z: np.ndarray) -> float:

@@ -15,20 +15,30 @@ from .terms import SquaredFit
 from .updates import exact
 
 
-def best_factor(data: Matrix, other: np.ndarray, constraint: Constraint, start: np.ndarray | None = None) -> np.ndarray:
-    """Return the minimiser of ``||X - F M^T||`` over F under the constraint, M being the other factor.
+def best_factor(
+    data: Matrix,
+    other: np.ndarray,
+    constraint: Constraint,
+    start: np.ndarray | None = None,
+    *,
+    ridge: float | np.ndarray = 0.0,
+) -> np.ndarray:
+    """Return the minimiser of ``||X - F M^T||^2 + ridge sum_a ||f_a||^2 ||m_a||^2`` over F under the constraint.
 
-    Where columns of M depend on each other there are many, and the start decides which one is returned.
+    M is the other factor. Where its columns depend on each other and there is no ridge there are many, and the start
+    decides which one is returned.
     """
-    fit = SquaredFit.of(data, other)
+    fit = SquaredFit.of(data, other, ridge)
     start = np.zeros((data.shape[0], other.shape[1]), data.dtype) if start is None else start
     return constraint.update(exact)(start, Objective([fit]), constraint)
 
 
-def best_codes(data: Matrix, Z: np.ndarray, constraint: Constraint, start: np.ndarray | None = None) -> np.ndarray:
+def best_codes(
+    data: Matrix, Z: np.ndarray, constraint: Constraint, start: np.ndarray | None = None, *, ridge: float = 0.0
+) -> np.ndarray:
     """Return codes that depend on X and the components alone: with dependent components the start is not used."""
-    if not gram_solver(gram(Z))[1]:
-        return best_factor(data, Z, constraint, start)
+    if ridge or not gram_solver(gram(Z))[1]:
+        return best_factor(data, Z, constraint, start, ridge=ridge)
     H = best_factor(data, Z, constraint)
     return H if constraint.signed else _without_gram(data, Z, H)
 

@@ -10,7 +10,7 @@ from .constraints import Constraint, Free, NonNegative
 from .data.matrix import Matrix
 from .linalg.small import safe_divide
 from .monitor import Monitor, Solution
-from .problem import Addend, Problem, fit
+from .problem import Addend, Problem, ridge_fit
 from .regression import best_codes
 from .solve import solve
 from .starts import named_start, without_zeros
@@ -27,14 +27,19 @@ def semi_nmf(
     init: str = "lp",
     update: Update = hals_or_exact,
     penalties: Sequence[Addend] = (),
+    ridge: float = 0.0,
     monitor: Monitor | None = None,
 ) -> Solution:
-    """Minimise ``1/2 ||X - H Z||^2`` plus penalties over H >= 0 and Z of any sign; ``max_iter=0`` returns the start."""
+    """Minimise ``1/2 ||X - H Z||^2 + ridge/2 sum_a ||h_a||^2 ||z_a||^2`` plus penalties over H >= 0 and Z of any sign.
+
+    ``max_iter=0`` returns the start.
+    """
     factors = named_start(init, data, k, rng, SEMI["Z"])
     if getattr(update, "func", update) is multiplicative:  # or a partial of it, with an exponent
         factors = {**factors, "H": without_zeros(factors["H"])}
     updates, monitor = {"H": update, "Z": least_squares}, monitor or Monitor(20, 1e-3)
-    return solve(Problem(SEMI, [fit(data), *penalties]), factors, updates, monitor=monitor, extrapolate=True)
+    problem = Problem(SEMI, [ridge_fit(data, ridge), *penalties])
+    return solve(problem, factors, updates, monitor=monitor, extrapolate=True)
 
 
 def in_units(data: Matrix, solution: Solution) -> tuple[np.ndarray, np.ndarray]:

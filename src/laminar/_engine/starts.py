@@ -16,7 +16,7 @@ from .constraints import Constraint, Free
 from .data.matrix import Matrix
 from .data.svd import truncated_svd
 from .monitor import Monitor
-from .problem import Factors, Problem, fit
+from .problem import Factors, Problem
 from .regression import best_factor
 from .solve import solve
 from .updates import Update
@@ -112,7 +112,7 @@ def nonnegative_basis(data: Matrix, k: int, triplets: tuple, rng: np.random.Rand
     H = np.zeros((data.shape[0], k), V.dtype)
     if rank:
         V = V[:, :rank]
-        x = _positive_combination(V)
+        x = _nearly_positive_combination(V)
         nonzero = x > 0
         alpha = np.maximum(0, (-V[nonzero] / x[nonzero, None]).max(0))
         y = V.T @ x
@@ -130,21 +130,38 @@ def nonnegative_basis(data: Matrix, k: int, triplets: tuple, rng: np.random.Rand
     return H, best_components(data, H)
 
 
-def _positive_combination(V: np.ndarray) -> np.ndarray:
-    """Return a vector ``(V + e) y >= 1`` for the smallest e >= 0 found, zero where V is (zero samples)."""
+def positive_combination(V: np.ndarray) -> np.ndarray | None:
+    """Return a vector ``V y > 0``, zero where V is (zero samples), or None where there is none.
+
+    For most non-negative data the first singular vector is one. Otherwise a linear program over some of the samples
+    finds y or proves that there is none; samples that its y gets wrong are added.
+    """
     size = np.abs(V).max(1)
     nonzero = size > 1e-12 * size.max()
-    W = V[nonzero]
+    W = V[nonzero] / size[nonzero, None]
     x = np.zeros(len(V), V.dtype)
-    first = W[:, 0]
-    if (first > 1e-6 * np.abs(W).max(1)).all():
-        x[nonzero] = first
+    if (W[:, 0] > 1e-6).all():
+        x[nonzero] = V[nonzero, 0]
         return x
+    chosen = np.unique(np.linspace(0, len(W) - 1, min(len(W), 20 * W.shape[1])).astype(int))
+    while (y := _feasible(W[chosen])) is not None:
+        wrong = np.flatnonzero(W @ y < 0.5)  # those chosen have 1 at least
+        if not len(wrong):
+            x[nonzero] = V[nonzero] @ _widest(W, y)
+            return x
+        chosen = np.union1d(chosen, wrong[: 20 * W.shape[1]])
+    return None
+
+
+def _nearly_positive_combination(V: np.ndarray) -> np.ndarray:
+    """Return a vector ``(V + e) y >= 1`` for the smallest e >= 0 found, zero where V is (zero samples)."""
+    x = positive_combination(V)
+    if x is not None:
+        return x
+    size = np.abs(V).max(1)
+    nonzero = size > 1e-12 * size.max()
+    W, x = V[nonzero], np.zeros(len(V), V.dtype)
     low, high, best = 0.0, float(np.abs(W).max()), None
-    y = _feasible(W)
-    if y is not None:
-        x[nonzero] = W @ _widest(W / np.abs(W).max(1, keepdims=True), y)
-        return x
     while high - low > 1e-3 * np.abs(W).max() or best is None:
         e = (low + high) / 2 if best is not None else high
         y = _feasible(W + e)
@@ -176,9 +193,25 @@ def _widest(W: np.ndarray, y: np.ndarray) -> np.ndarray:
     return result.x[:k] if result.status == 0 and (W @ result.x[:k]).min() > 1e-6 else y
 
 
-def best_components(data: Matrix, H: np.ndarray, constraint: Constraint | None = None) -> np.ndarray:
+def corner(data: Matrix, k: int, rng: np.random.RandomState) -> np.ndarray:
+    """Return the k leading scores of centred X from the corner of their bounding box, for a fit with an offset.
+
+    Each axis is turned to its longer tail, so that most codes are small.
+    """
+    U, s, _ = truncated_svd(data, k, rng)
+    Y = U * s
+    Y *= np.where(-Y.min(0) > Y.max(0), -1.0, 1.0)
+    H = np.zeros((len(Y), k))
+    H[:, : Y.shape[1]] = Y - Y.min(0)
+    H[:, Y.shape[1] :] = rng.uniform(size=(len(Y), k - Y.shape[1])) * (H.mean() or 1.0)
+    return H
+
+
+def best_components(
+    data: Matrix, H: np.ndarray, constraint: Constraint | None = None, *, ridge: float = 0.0
+) -> np.ndarray:
     """Return the least-squares components of given codes, under the constraint on them (None: of any sign)."""
-    return best_factor(data.T, np.ascontiguousarray(H, dtype=data.dtype), constraint or Free())
+    return best_factor(data.T, np.ascontiguousarray(H, dtype=data.dtype), constraint or Free(), ridge=ridge)
 
 
 def named_start(name: str, data: Matrix, k: int, rng: np.random.RandomState, constraint: Constraint) -> Factors:
@@ -196,33 +229,38 @@ def without_zeros(F: np.ndarray, floor: float = 1e-3) -> np.ndarray:
 
 
 def learned_on_subsample(
+    problem: Callable[[Matrix], Problem],
     data: Matrix,
     factors: Factors,
-    constraints: Mapping[str, Constraint],
     updates: Mapping[str, Update],
     *,
     samples_per_component: int = 20,
     min_samples: int = 1024,
     min_step: int = 8,
+    monitor: Monitor | None = None,
 ) -> Factors:
-    """Replace the components of tall data by those that five sweeps over every m-th sample give.
+    """Replace the components of tall data by those that a few sweeps over every m-th sample give.
 
     Parameters
     ----------
-    data, factors, constraints, updates
-        Of a factorisation with factors H and Z.
+    problem : callable
+        The problem as a function of the data: a factorisation with factors H and Z.
+    data, factors, updates
+        All samples, where to start, and the update of each factor.
     samples_per_component, min_samples : int, default=20, 1024
         Samples of the subsample: for each component, and at least.
     min_step : int, default=8
         Smallest m; below it the start is returned as it is.
+    monitor : Monitor or None
+        Number of sweeps; None means five.
     """
     n, k = factors["H"].shape
     step = n // max(samples_per_component * k, min_samples)
     if step < min_step:
         return factors
-    problem = Problem(constraints, [fit(data.every(step))])
     few = {"H": factors["H"][::step].copy(), "Z": factors["Z"]}
-    return {**factors, "Z": solve(problem, few, updates, monitor=Monitor(5, 1e-2), extrapolate=True).factors["Z"]}
+    found = solve(problem(data.every(step)), few, updates, monitor=monitor or Monitor(5, 1e-2), extrapolate=True)
+    return {**factors, "Z": found.factors["Z"]}
 
 
 def _fill_zero_components(H: np.ndarray, Z: np.ndarray, rng: np.random.RandomState) -> None:

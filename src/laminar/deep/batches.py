@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 
 from .._engine.data.matrix import Matrix
 from .._engine.data.wrap import wrap
+from .._engine.linalg.small import ridged
 from .._engine.monitor import Solution
 from .._utils import threads
 from .._utils.callbacks import Hook
@@ -22,7 +23,7 @@ from .linear import Deep
 from .nonlinear import Stream, code, stream_step
 from .pretraining import layer_sizes
 
-Code = Callable[[Matrix, np.ndarray], np.ndarray]  # a batch and a basis -> its codes, in unit scale
+Code = Callable[[Matrix, np.ndarray, float], np.ndarray]  # a batch, a basis and a ridge -> its codes, in unit scale
 
 
 @dataclass
@@ -35,6 +36,8 @@ class Online:
         From the input up.
     unit : float
         What the basis is multiplied by to be in the units of X.
+    ridge : float
+        Weight of the ridge of the top codes.
     n_batches : float
         Number of batches so far.
     gram, product : ndarray
@@ -46,6 +49,7 @@ class Online:
 
     weights: list[np.ndarray]
     unit: float
+    ridge: float = 0.0
     n_batches: float = 0
     gram: np.ndarray = field(init=False)
     product: np.ndarray = field(init=False)
@@ -59,12 +63,12 @@ class Online:
         """Set the sums to those of codes H, for which the weights are the best, in so many batches."""
         H = H.astype(np.float64) / self.unit
         self.gram = H.T @ H
-        self.product, self.n_batches = self.gram @ compose(self.weights)[-1], n_batches
+        self.product, self.n_batches = ridged(self.gram, self.ridge) @ compose(self.weights)[-1], n_batches
 
     def learn(self, batch: Matrix, code: Code) -> tuple[np.ndarray, float]:
         """Code a batch, then move the basis; returns the codes and half their squared error, both over ``unit``."""
         basis, scale = compose(self.weights)[-1], batch.scale / self.unit
-        H = code(batch, basis).astype(np.float64) * scale
+        H = code(batch, basis, self.ridge).astype(np.float64) * scale
         product = batch.T.product(H.astype(batch.dtype)).T.astype(np.float64) * scale
         gram = H.T @ H
         fit = float(np.vdot(gram, basis.astype(np.float64) @ basis.T) / 2 - np.vdot(product, basis))
@@ -72,7 +76,7 @@ class Online:
         keep = (1 - 1 / self.n_batches) ** self.discount
         self.gram, self.product = keep * self.gram + gram, keep * self.product + product
         top = len(self.weights) - 1
-        self.weights = least_change(self.weights, {top: self.gram}, {top: self.product})
+        self.weights = least_change(self.weights, {top: ridged(self.gram, self.ridge)}, {top: self.product})
         return H, max(fit + batch.sqnorm * scale**2 / 2, 0.0)
 
 
@@ -90,7 +94,7 @@ class Batches(Deep):
 
         def layers(factors) -> tuple[list[np.ndarray], list[np.ndarray]]:
             weights = unit_basis(factors["weights"])[0]
-            return [self._exact_codes(data, basis) for basis in compose(weights)], weights
+            return self._codes_of_layers(data, weights), weights
 
         monitor = replace(self._monitor(data, hook, layers), n_small=n_small)
         while monitor.running:
@@ -101,9 +105,9 @@ class Batches(Deep):
     def _first_batch(self, data: Matrix, init=None, hook: Hook = lambda *_, **__: False) -> Online:
         """Return weights from another model or from pre-training on a few samples."""
         if init is not None:
-            return Online(self._given_weights(init, data), data.scale)
+            return Online(self._given_weights(init, data), data.scale, self._ridges[-1])
         without_graphs = [None] * len(self._sizes)
-        return Online(self._pretrain(data, self._sizes, without_graphs, hook)[1], data.scale)
+        return Online(self._pretrain(data, self._sizes, without_graphs, hook)[1], data.scale, self._ridges[-1])
 
     @available_if(lambda self: self._check_stream())
     def partial_fit(self, X: Data, y: ArrayLike | None = None) -> Self:
@@ -130,6 +134,7 @@ class Batches(Deep):
         X = self._validate(X, reset=not hasattr(self, "layers_"))
         if not hasattr(self, "layers_"):
             self._sizes, self.pretraining_histories_ = layer_sizes(self.layers, *X.shape), []
+            self._ridges = self._weights_of_ridges(wrap(X))
         with threads.own_threads():
             data = wrap(X)
             data.unit(2)  # refuses X out of range before anything else
@@ -156,14 +161,16 @@ class Batches(Deep):
         H, cost = online.learn(data, self._exact_codes)
         weights, sizes = unit_basis(online.weights)
         bases = compose(weights)
-        codes = [self._exact_codes(data, B) * data.dtype.type(data.scale) for B in bases[:-1]]
+        hidden = zip(bases[:-1], self._ridges, strict=False)
+        codes = [self._exact_codes(data, B, ridge) * data.dtype.type(data.scale) for B, ridge in hidden]
         self._keep_layers([*codes, (H * (sizes[-1] * online.unit)).astype(data.dtype)], weights, bases)
         self.reconstruction_err_ = float(np.sqrt(2 * cost)) * online.unit
 
     def _continued(self, batch_size: int) -> Online:
         """Return a fitted model as the start of a stream, as if fitted in batches of this size."""
         H = self.layers_[-1].representation
-        online = Online([layer.weights for layer in self.layers_], float(np.abs(H).max(initial=0)) or 1.0)
+        weights, unit = [layer.weights for layer in self.layers_], float(np.abs(H).max(initial=0)) or 1.0
+        online = Online(weights, unit, self.layers_[-1].ridge)
         online.remember(H, len(H) / batch_size)
         return online
 

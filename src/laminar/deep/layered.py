@@ -24,6 +24,7 @@ class Layered(CallbackSupportMixin, Coder):
     _stack: Stack | None = None  # of a fitted model with an activation
 
     _sizes: tuple[int, ...]  # of the layers, from the input up; of the last fit
+    _ridges: Sequence[float] = ()  # of their codes; none in models without
 
     def _given_weights(self, init, data: Matrix) -> list[np.ndarray]:
         """Return the weights of a fitted model, if they fit."""
@@ -78,7 +79,8 @@ class Layered(CallbackSupportMixin, Coder):
         return float(sum(parts))
 
     def _keep_layers(self, codes: Sequence[np.ndarray], weights, bases) -> None:
-        self.layers_ = [Layer(*parts) for parts in zip(weights, bases, codes, strict=True)]
+        ridges = self._ridges or [0.0] * len(codes)
+        self.layers_ = [Layer(*parts) for parts in zip(weights, bases, codes, ridges, strict=True)]
         self.components_ = bases[-1]
         self.clusters_ = self._clusters()
         self._n_features_out = len(self.components_)

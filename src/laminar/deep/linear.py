@@ -18,11 +18,12 @@ from .._engine.data.matrix import Matrix, dense
 from .._engine.data.svd import rough_svd, truncated_svd
 from .._engine.data.wrap import wrap
 from .._engine.monitor import Monitor, Snapshot, Solution
-from .._engine.problem import Addend, Problem, Solvable, fit, loss_value, smooth_codes
+from .._engine.problem import Addend, Problem, Solvable, loss_value, ridge_fit, smooth_codes
+from .._engine.ridge import semi_nmf_ridge
 from .._engine.semi_nmf import SEMI, semi_nmf
 from .._engine.solve import solve
 from .._engine.starts import named_start, nonnegative_basis, without_zeros
-from .._engine.updates import Update, accelerated_gradient, hals_or_exact, least_squares, multiplicative
+from .._engine.updates import Update, accelerated_gradient, hals_or_exact, least_squares, multiplicative, thorough_hals
 from .._utils.callbacks import Hook
 from . import published
 from .composition import canonical, compose, is_narrow, keep_close, pretrain, regress
@@ -66,6 +67,7 @@ class Deep(DeepParameters):
     def _run(self, X, data: Matrix, graphs: Graphs, init, hook: Hook) -> None:
         """Fit with a penalty (or None) on each layer, and set the fitted attributes."""
         self._stack = None
+        self._ridges = self._weights_of_ridges(data)
         self.pretraining_histories_: list[np.ndarray] = []
         if self._network:
             self._keep_stacked(X, data, self._train(X, data, graphs, init, hook))
@@ -76,12 +78,28 @@ class Deep(DeepParameters):
         else:
             self._keep(data, self._fine_tune(data, *self._begin(data, graphs, init, hook), graphs, hook))
 
+    def _weights_of_ridges(self, data: Matrix) -> list[float]:
+        """Return the weight of the ridge of each layer's codes; hidden layers of non-negative X have none."""
+        if self._network or self.rule == "published":
+            return [0.0] * len(self._sizes)
+        if self.ridge != "auto":
+            return [float(self.ridge)] * len(self._sizes)
+        top, rng = len(self._sizes) - 1, check_random_state(self.random_state)
+        # The largest first: its singular vectors are kept by the matrix, and serve the others.
+        need = {k for i, k in enumerate(self._sizes) if i == top or not data.nonnegative}
+        found = {k: semi_nmf_ridge(data, k, rng) for k in sorted(need, reverse=True)}
+        return [found.get(k, 0.0) if i == top or not data.nonnegative else 0.0 for i, k in enumerate(self._sizes)]
+
+    def _layer_ridge(self, i: int, below: Matrix, rng: np.random.RandomState) -> float:
+        """Return the weight of the ridge in the pre-training of a layer, by the codes below it."""
+        return self._ridges[0] if i == 0 else semi_nmf_ridge(below, self._sizes[i], rng) if any(self._ridges) else 0.0
+
     # ---- pre-training --------------------------------------------------------------------------------------------
 
     def _update(self) -> Update:
         eta = 1.0 if self.eta is None else self.eta
         updates: dict[str, Update] = {"mu": partial(multiplicative, eta=eta), "apg": accelerated_gradient}
-        return updates.get(self.solver, hals_or_exact)
+        return updates.get(self.solver, thorough_hals if any(self._ridges) else hals_or_exact)
 
     def _sweeps(self, default: int) -> int:
         """Return the number of sweeps of pre-training."""
@@ -117,8 +135,12 @@ class Deep(DeepParameters):
             # On non-negative X the start is the optimum of a layer: a sweep could add nothing but rounding.
             scale = data.scale if i else 1.0
             monitor = layer_monitor(i, below, 0 if optimal else sweeps, 1e-3, hook, scale)
-            penalties = self._layer_penalties(graphs, i, below)
-            solution = semi_nmf(below, sizes[i], rng, init=name, update=update, penalties=penalties, monitor=monitor)
+            penalties, ridge = self._layer_penalties(graphs, i, below), self._layer_ridge(i, below, rng)
+            # Without a closed form memberships of k-means are the start that spans most (docs/methods.md 4.5).
+            init = "kmeans" if self.init == "auto" and name == "lp" and ridge else name
+            solution = semi_nmf(
+                below, sizes[i], rng, init=init, update=update, penalties=penalties, ridge=ridge, monitor=monitor
+            )
             self.pretraining_histories_.append(np.array(solution.history) * below.unit(2) * scale**2)
             return solution.factors["H"]
 
@@ -140,13 +162,18 @@ class Deep(DeepParameters):
             # One layer need not prepare another: fine-tuning is all there is.
             return self._pretrain(data, self._sizes, graphs, hook, 20 if len(self._sizes) > 1 else 0)
         weights = self._given_weights(init, data)
-        codes = [self._exact_codes(data, basis) for basis in compose(weights)]
+        codes = self._codes_of_layers(data, weights)
         if self.solver == "mu" and self.max_iter:  # a multiplicative update never leaves a zero
             codes = [without_zeros(H) for H in codes]
         return codes, weights
 
-    def _exact_codes(self, data: Matrix, basis: np.ndarray) -> np.ndarray:
-        return self._codes(data, self._uniform_codes(data, basis), basis)
+    def _codes_of_layers(self, data: Matrix, weights: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Return the best codes of X on every layer."""
+        pairs = zip(compose(weights), self._ridges, strict=True)
+        return [self._exact_codes(data, basis, ridge) for basis, ridge in pairs]
+
+    def _exact_codes(self, data: Matrix, basis: np.ndarray, ridge: float = 0.0) -> np.ndarray:
+        return self._codes(data, self._uniform_codes(data, basis), basis, ridge)
 
     # ---- fitting all layers --------------------------------------------------------------------------------------
 
@@ -181,7 +208,7 @@ class Deep(DeepParameters):
         graphs = self._in_unit_scale(graphs, data)
         shapes = [Z.shape for Z in weights]
         if any(graphs[:-1]) or is_narrow(weights):
-            together = ProductLayers(data, shapes, graphs, self._invariant)
+            together = ProductLayers(data, shapes, graphs, self._invariant, self._ridges)
             problem: Solvable = together
             start = {f"H{i + 1}": codes[i] for i in together.layers} | {"W": pack(weights)}
             updates: dict[str, Update] = {name: self._update() for name in together.constraints}
@@ -193,7 +220,7 @@ class Deep(DeepParameters):
         else:
             top = graphs[-1]
             penalties = [] if top is None else [smooth_codes(top[1], top[0], invariant=self._invariant)]
-            problem = Problem(SEMI, [fit(data), *penalties])
+            problem = Problem(SEMI, [ridge_fit(data, self._ridges[-1]), *penalties])
             start = {"H": codes[-1], "Z": np.ascontiguousarray(compose(weights)[-1].T)}
             updates = {"H": self._update(), "Z": least_squares}
 
@@ -220,7 +247,7 @@ class Deep(DeepParameters):
         bases = compose(weights)
         for i, changed in enumerate([*moved, True]):
             if changed and graphs[i] is None:
-                codes[i] = self._codes(data, codes[i], bases[i])
+                codes[i] = self._codes(data, codes[i], bases[i], self._ridges[i])
         return codes, weights
 
     def _reached(self, codes, weights, solution: Solution) -> Solution:
@@ -230,7 +257,7 @@ class Deep(DeepParameters):
 
     def _couple(self, data: Matrix, codes, weights, graphs: Graphs, hook: Hook) -> Solution:
         """Fit all layers as variables, each tied to its neighbours."""
-        problem = coupled_layers(data, len(codes), self.coupling, graphs)
+        problem = coupled_layers(data, len(codes), self.coupling, graphs, self._ridges)
         start = layer_factors(codes, [Z.T.copy() for Z in weights])
         updates = {name: constraint.update(self._update()) for name, constraint in problem.constraints.items()}
 
@@ -267,7 +294,7 @@ class Deep(DeepParameters):
             ]
         else:
             weights = [Z.astype(np.float64) for Z in self._given_weights(init, data)]
-            codes = [self._exact_codes(wrap(X), basis) for basis in compose(weights)]
+            codes = self._codes_of_layers(wrap(X), weights)
             if self.max_iter:  # a multiplicative update never leaves a zero
                 codes = [without_zeros(H) for H in codes]
 

@@ -21,6 +21,7 @@ class DeepParameters(Layered):
         "objective": [StrOptions({"reconstruction", "coupled"})],
         "coupling": [Interval(Real, 0, None, closed="neither")],
         "scale": [StrOptions({"auto", "invariant", "none"})],
+        "ridge": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "activation": [StrOptions(set(ACTIVATIONS) - {"identity"}), Activation, None],
         "hidden": [StrOptions({"free", "nonnegative"})],
         "solver": [StrOptions({"auto", "hals", "mu", "apg", "lbfgs", "adam", "sgd"})],
@@ -79,6 +80,8 @@ class DeepParameters(Layered):
             raise ValueError(f'solver="{self.solver}" is not for a model {what}: use one of {", ".join(allowed)}.')
         if self.activation is not None and self.batch_size is not None and self.solver not in ("auto", "adam", "sgd"):
             raise ValueError(f'batch_size={self.batch_size} needs solver="adam" or "sgd", got "{self.solver}".')
+        if published or self._network:
+            refuse_unused(self, ["ridge"], 'it is that of a linear model and rule="fast"')
         if not coupled:
             refuse_unused(self, ["coupling"], 'it weighs the layers of objective="coupled"')
         if self.activation is None:

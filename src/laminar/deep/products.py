@@ -16,7 +16,7 @@ import numpy as np
 from .._engine.constraints import Constraint, Free, NonNegative
 from .._engine.data.matrix import Matrix, collect
 from .._engine.objective import Evaluation, Objective
-from .._engine.problem import Addend, Factors, fit, smooth_codes
+from .._engine.problem import Addend, Factors, ridge_fit, smooth_codes
 from .composition import compose, least_change
 from .coupled import Graphs
 
@@ -46,12 +46,15 @@ class ProductLayers:
         Weight and graph of the penalty of each layer. Layers with a graph are fitted, and the top one.
     invariant : bool
         Whether penalties are multiplied by ``||psi_ia||^2``.
+    ridges : sequence of float
+        Weight of the ridge of each layer; none where it is empty.
     """
 
     data: Matrix
     shapes: Sequence[tuple[int, int]]
     graphs: Graphs
     invariant: bool = True
+    ridges: Sequence[float] = ()
 
     @property
     def layers(self) -> list[int]:
@@ -75,7 +78,7 @@ class ProductLayers:
 
     def _layer(self, i: int, name: str, factors: Factors) -> Objective:
         """Return the terms of one layer as a function of its codes "H" or its (transposed) basis "Z"."""
-        addends: list[Addend] = [fit(self.data)]
+        addends: list[Addend] = [ridge_fit(self.data, self.ridges[i] if self.ridges else 0.0)]
         graph = self.graphs[i]
         if graph is not None:
             addends.append(smooth_codes(graph[1], graph[0], invariant=self.invariant))

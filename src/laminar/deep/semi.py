@@ -218,6 +218,7 @@ class DeepSemiNMF(Batches):
         graph=None,
         alpha=0.1,
         scale="auto",
+        ridge="auto",
         coupling=1.0,
         activation=None,
         hidden="free",
@@ -241,6 +242,7 @@ class DeepSemiNMF(Batches):
         self.graph = graph
         self.alpha = alpha
         self.scale = scale
+        self.ridge = ridge
         self.coupling = coupling
         self.activation = activation
         self.hidden = hidden
@@ -315,4 +317,5 @@ class DeepSemiNMF(Batches):
             super()._run(X, data, graphs, init, hook)
             return
         self._stack, self.pretraining_histories_ = None, []
+        self._ridges = self._weights_of_ridges(data)
         self._keep(data, self._by_batches(X, data, init, hook))

@@ -250,6 +250,7 @@ class DeepWSF(Deep):
         alpha=0.1,
         objective="reconstruction",
         scale="auto",
+        ridge="auto",
         coupling=1.0,
         activation=None,
         hidden="free",
@@ -277,6 +278,7 @@ class DeepWSF(Deep):
         self.alpha = alpha
         self.objective = objective
         self.scale = scale
+        self.ridge = ridge
         self.coupling = coupling
         self.activation = activation
         self.hidden = hidden

@@ -11,27 +11,28 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._base.factorizer import Factorization
 from .._base.parameters import refuse_unused
 from .._base.penalized import Penalized
+from .._base.ridged import Ridged
 from .._base.rules import Published, Rule
 from .._engine.constraints import Free, NonNegative
 from .._engine.data.wrap import wrap
-from .._engine.problem import Factors
 from .._engine.updates import hals_or_exact
 from .._utils.labels import read_alphas, read_labels
 from ..graphs import Graph, GraphOperator, Labels, as_graph, with_labels
 
 
-class WSF(Penalized):
+class WSF(Ridged, Penalized):
     """Weakly supervised Semi-NMF (WSF; with several attributes WSF-MA): codes smooth over label graphs.
 
     Minimises over H >= 0 (n_samples, k), the codes, and Z (k, n_features) of any sign, the components (scikit-learn
     calls them W and H)::
 
-        1/2 ||X - H Z||^2 + 1/2 sum_j alpha_j sum_a ||z_a||^2 h_a^T L_j h_a                                         (1)
+        1/2 ||X - H Z||^2 + rho/2 sum_a ||h_a||^2 ||z_a||^2 + 1/2 sum_j alpha_j sum_a ||z_a||^2 h_a^T L_j h_a       (1)
 
     with h_a column a of H, z_a row a of Z, and L_j the Laplacian of the graph of attribute j, which links samples that
-    share a known label ([1]_, eq. 16). With ``scale="none"`` the factors ``||z_a||^2`` are left out: (1) is then half
-    of eq. 20 of [1]_, or of eq. 22 for several attributes, and has no minimiser (docs/methods.md 1.5). Samples without
-    a known label are not in the penalty; without labels the model is Semi-NMF.
+    share a known label ([1]_, eq. 16). The ridge rho is that of `SemiNMF`, 0 on non-negative X. With ``scale="none"``
+    the factors ``||z_a||^2`` of the penalty are left out: (1) without the ridge is then half of eq. 20 of [1]_, or of
+    eq. 22 for several attributes, and has no minimiser (docs/methods.md 1.5). Samples without a known label are not in
+    the penalty; without labels the model is Semi-NMF.
 
     Parameters
     ----------
@@ -51,6 +52,9 @@ class WSF(Penalized):
         holds the weights, symmetric and non-negative. Graphs can be summed: ``WSF(graph=Labels() + 0.5 * Chain())``
         with those of `laminar.graphs`. ``alpha`` is then one number. With y a graph of nearest neighbours becomes
         :class:`laminar.graphs.LabelledKNN`, also in a sum; other graphs that do not use y refuse it.
+    ridge : "auto" or float, default="auto"
+        Weight rho of the ridge, see `SemiNMF`; "auto" is 0 on data where Semi-NMF without labels attains its minimum
+        with codes of bounded size, as on non-negative X, and for ``rule="published"``.
     scale : {"auto", "invariant", "none"}, default="auto"
         Whether the penalty has the factors ``||z_a||^2``. "none" leaves them out, as published: smaller codes with
         larger components then decrease the penalty at no cost, the objective has no minimiser, and the result depends
@@ -62,8 +66,8 @@ class WSF(Penalized):
     init : str, (H, Z) or estimator, default="auto"
         Initial factors: "random", "kmeans", "svd", "lp", "nndsvd", "nndsvda" or "nndsvdar"; arrays of shapes
         (n_samples, n_components) and (n_components, n_features), where Z may be None and is then fitted to H; or a
-        fitted estimator with ``components_``, whose codes of X are the initial H. "auto" is "lp", or "svd" where there
-        is a penalty and X has negative entries, or "random" for ``rule="published"``. A fitted estimator loses what it
+        fitted estimator with ``components_``, whose codes of X are the initial H. "auto" is "lp", or "kmeans" where
+        there is a ridge and no closed form, or "random" for ``rule="published"``. A fitted estimator loses what it
         learned when it is cloned, as in a grid search; :class:`sklearn.frozen.FrozenEstimator` around it prevents that.
     max_iter : int, default=500
         Maximum number of iterations. One iteration updates every factor once.
@@ -128,6 +132,8 @@ class WSF(Penalized):
         h_a <- max(0, h_a - (H g_a - b_a + s_a L h_a) / (G_aa + s_a c)),   a = 1..k                                 (2)
         Z   <- (H^T H + diag(q))^-1 H^T X                                                                           (3)
 
+    with the diagonals of G and H^T H times 1 + rho.
+
     (2) is HALS on a majoriser, (3) exact; neither increases (1). Both steps are followed by an extrapolation
     ``F + beta (F - F_old)`` with an adaptive beta, after [2]_; an iteration that increases the objective is rejected
     and beta is decreased. ``solver="mu"`` and ``solver="apg"`` replace HALS by the multiplicative update, or by an
@@ -160,6 +166,7 @@ class WSF(Penalized):
     """
 
     _parameter_constraints: dict = {
+        **Ridged._parameter_constraints,
         **Penalized._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
         "weight": [StrOptions({"binary", "rbf", "dot"})],
@@ -179,6 +186,7 @@ class WSF(Penalized):
         bandwidth=None,
         graph="labels",
         scale="auto",
+        ridge="auto",
         solver="auto",
         init="auto",
         max_iter=500,
@@ -197,6 +205,7 @@ class WSF(Penalized):
         self.bandwidth = bandwidth
         self.graph = graph
         self.scale = scale
+        self.ridge = ridge
         self.solver = solver
         self.init = init
         self.max_iter = max_iter
@@ -213,14 +222,6 @@ class WSF(Penalized):
         data = wrap(X)
         graphs = [(alpha, graph) for alpha, graph in self._graphs(X, y, groups) if graph.degree.any()]
         return self._factorization(data, [term for alpha, graph in graphs for term in self._smooth(graph, alpha, data)])
-
-    def _start(self, problem: Factorization, X) -> Factors:
-        # For data of mixed sign the optimum of the fit alone has components that almost cancel, and codes that differ
-        # in size and little else: from there no weight makes them agree with the labels.
-        mixed = problem.penalised and not problem.data.nonnegative
-        if mixed and isinstance(self.init, str) and self.init == "auto" and self._rule is self._fast:
-            return self._named_start("svd", problem)
-        return super()._start(problem, X)
 
     def _graphs(self, X, y, groups) -> list[tuple[float, GraphOperator]]:
         """Return the graph of each attribute, or the given one, with its weight."""

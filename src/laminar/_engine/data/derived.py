@@ -1,4 +1,4 @@
-"""Matrices derived from other matrices: a normalised view, and several views side by side.
+"""Matrices derived from other matrices: a normalised view, several views side by side, a projection.
 
 A function of one matrix is so one of several views. The views are not copied: normalising multiplies each row by a
 factor and subtracts a matrix of rank one.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property, reduce
 from operator import add
 from typing import Any
@@ -17,6 +18,7 @@ import scipy.sparse as sp
 from scipy.linalg import eigh
 
 from ..._utils import threads
+from ..linalg.blocked import cross
 from ..linalg.small import column_signs, safe_divide
 from .matrix import CACHED, Matrix, Rows, dense
 from .wrap import wrap
@@ -28,6 +30,11 @@ class Derived(Matrix):
     nonnegative = False
     scale = 1.0
     has_gram = True
+
+    @property
+    def total(self) -> float:
+        """Sum of the entries."""
+        return float(self.product(np.ones((self.shape[1], 1), self.dtype)).sum(dtype=np.float64))
 
     def _cut(self, size: int) -> list[slice]:
         """Return the rows in slices of about this size."""
@@ -135,6 +142,49 @@ class Normalized(Derived):
         return lambda b: self._unit[b, None] * product(b) - self._shift[b, None] * shift
 
 
+class Shifted(Derived):
+    """X minus one row, ``X - 1 c^T``, which is not formed: X may be sparse.
+
+    Parameters
+    ----------
+    data : Matrix
+        X (n, p).
+    shift : ndarray of shape (p,)
+        c, in the unit scale of X.
+
+    Examples
+    --------
+    >>> Shifted(wrap(np.array([[1.0, 2.0], [4.0, 4.0]])), np.array([0.5, 0.0])).rows(slice(0, 2))
+    array([[-0.25,  0.5 ],
+           [ 0.5 ,  1.  ]])
+    """
+
+    flipped = False
+
+    def __init__(self, data: Matrix, shift: np.ndarray):
+        self.base, self.shift = data, shift.astype(data.dtype)
+        self.base_shape, self.dtype, self.stored, self.scale = data.shape, data.dtype, data.stored, data.scale
+
+    @cached_property
+    def sqnorm(self) -> float:
+        """Squared Frobenius norm."""
+        return sum(threads.each(lambda b: float(np.square(self.rows(b), dtype=np.float64).sum()), self._cached()))
+
+    def rows(self, b: slice) -> np.ndarray:
+        """Return rows b as an array, so few at a time."""
+        if self.flipped:
+            return dense(self.base.T.rows(b)) - self.shift[b, None]
+        return dense(self.base.rows(b)) - self.shift
+
+    def times(self, R: np.ndarray) -> Rows:
+        """Return ``X @ R`` by rows."""
+        if self.flipped:
+            product, total = self.base.T.times(R), R.sum(0)
+            return lambda b: product(b) - self.shift[b, None] * total
+        product, shift = self.base.times(R), self.shift @ R
+        return lambda b: product(b) - shift
+
+
 class Stacked(Derived):
     """Several matrices side by side, each times the root of its weight.
 
@@ -217,6 +267,64 @@ class Stacked(Derived):
             return rows
         products = [part.times(root * R[s]) for part, root, s in zip(self.parts, self.roots, self.slices, strict=True)]
         return lambda b: reduce(add, (product(b) for product in products))
+
+
+class Projected(Derived):
+    """X on its leading right singular vectors V, as ``X V V^T``, with the norm of X itself.
+
+    For components in the span of V a squared fit of it is that of X, at the price of r columns instead of p.
+
+    Parameters
+    ----------
+    data : Matrix
+        X (n, p).
+    triplets : tuple of ndarray
+        U (n, r), s (r,) and V (p, r), as of `truncated_svd`.
+
+    Examples
+    --------
+    >>> from laminar._engine.data.svd import truncated_svd
+    >>> data = wrap(np.array([[2.0, 0.0], [0.0, 1.0], [2.0, 0.0]]))
+    >>> projected = Projected(data, truncated_svd(data, 1, np.random.RandomState(0)))
+    >>> projected.product(np.eye(2)).round(6) + 0.0, projected.sqnorm == data.sqnorm
+    (array([[1., 0.],
+           [0., 0.],
+           [1., 0.]]), True)
+    """
+
+    flipped = False
+    sqnorm = 0.0  # that of X
+
+    def __init__(self, data: Matrix, triplets: tuple[np.ndarray, np.ndarray, np.ndarray]):
+        U, s, V = triplets
+        self.base_shape, self.dtype, self.scale, self.sqnorm = data.shape, data.dtype, data.scale, data.sqnorm
+        self.scores = np.multiply(U, s, dtype=self.dtype, casting="same_kind")
+        self.basis = np.ascontiguousarray(V, dtype=self.dtype)
+        self.stored = self.scores.size
+        # Its own singular vectors are known.
+        if len(U) >= len(V):
+            self.leading = len(s), V
+        else:
+            self.T.leading = len(s), U
+
+    def every(self, step: int, first: int = 0) -> Projected:
+        """Return every step-th row as a matrix; its norm is taken to be the same share of that of X."""
+        part = copy(self)
+        part._transpose, part._origin, part.leading = None, None, Matrix.leading
+        part.scores = np.ascontiguousarray(self.scores[first::step])
+        part.base_shape, part.stored = (len(part.scores), self.base_shape[1]), part.scores.size
+        part.sqnorm = self.sqnorm * len(part.scores) / len(self.scores)
+        return part
+
+    def rows(self, b: slice) -> np.ndarray:
+        """Return rows b as an array, so few at a time."""
+        return self.basis[b] @ self.scores.T if self.flipped else self.scores[b] @ self.basis.T
+
+    def times(self, R: np.ndarray) -> Rows:
+        """Return ``X @ R`` by rows."""
+        left, right = (self.basis, self.scores) if self.flipped else (self.scores, self.basis)
+        product = cross(right, R)
+        return lambda b: left[b] @ product
 
 
 def isometric(part: Matrix, *, max_samples: int = 1500) -> Matrix:

@@ -38,6 +38,7 @@ class Matrix(ABC):
     stored: int  # entries
     has_gram: bool = False  # whether `gram` is implemented
 
+    leading: tuple[int, np.ndarray] = 0, np.empty((0, 0))  # right singular vectors known so far (`svd`), and a basis
     _transpose: Matrix | None = None  # made from this matrix, and owned by it
     _origin: ref[Matrix] | None = None  # what this matrix was made from; weak, or the two would keep each other alive
 
@@ -112,7 +113,7 @@ class Matrix(ABC):
 
     def _transposed(self) -> Self:
         twin = copy(self)
-        twin.flipped = not self.flipped
+        twin.flipped, twin.leading = not self.flipped, Matrix.leading
         return twin
 
     def unit(self, degree: int) -> float:

@@ -94,9 +94,11 @@ def _rows(F: np.ndarray) -> list[slice]:
 
 def _tall(data: Matrix, k: int, random_state, max_gram: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Find the range of X, n >= p, then solve a small problem in it exactly."""
-    p = data.shape[1]
-    small = data.has_gram and p <= max_gram
-    basis = _eigenbasis(data, k) if small else _subspace(data, k, random_state)
+    found, basis = data.leading
+    if found < k:
+        small = data.has_gram and data.shape[1] <= max_gram
+        basis = _eigenbasis(data, k) if small else _subspace(data, k, random_state)
+        data.leading = k, basis
     # One exact step in the basis found: it repairs what the squared condition number of a Gram costs.
     Q, R = qr(data.product(basis.astype(data.dtype)).astype(np.float64), mode="economic", check_finite=False)
     left, s, right = svd(R, full_matrices=False, check_finite=False)

@@ -1,4 +1,4 @@
-"""Small dense problems: safe division, signs, norms of rows, whitening, roots and inverses of Gram matrices."""
+"""Small dense problems: safe division, signs, norms of rows, whitening, roots, ridges and inverses of Gram matrices."""
 
 from __future__ import annotations
 
@@ -89,6 +89,15 @@ def isometry(Z: np.ndarray) -> np.ndarray:
     """
     w, Q = np.linalg.eigh(Z.astype(np.float64) @ Z.T)
     return (Q * np.sqrt(np.maximum(w, 0))) @ Q.T
+
+
+def ridged(G: np.ndarray, ridge: float | np.ndarray) -> np.ndarray:
+    """Return a Gram matrix with its diagonal times ``1 + ridge``."""
+    if not np.any(ridge):
+        return G
+    G = G.copy()
+    G[np.diag_indices_from(G)] *= (1 + np.asarray(ridge)).astype(G.dtype)
+    return G
 
 
 def gram_solver(G: np.ndarray) -> tuple[Callable[[np.ndarray], np.ndarray], bool]:

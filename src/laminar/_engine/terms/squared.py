@@ -10,7 +10,8 @@ import numpy as np
 from ..._utils import threads
 from ..data.matrix import Matrix, Rows
 from ..linalg import elementwise
-from ..linalg.blocked import gram
+from ..linalg.blocked import column_dots, gram
+from ..linalg.small import ridged
 from .majoriser import Block, Groups, Majoriser, SplitRows, by_group
 
 ROUNDING = 8  # machine epsilons: relative error of a sum over all of X (a safe choice, not a bound)
@@ -21,7 +22,8 @@ CLOSE = 1e3  # rounding errors: a value below so many is computed from the resid
 class SquaredFit:
     """``1/2 ||X - F M^T||^2 = 1/2 <F G, F> - <B, F> + 1/2 ||X||^2`` with ``B = X M`` and ``G = M^T M``.
 
-    The residual is never formed (docs/methods.md 1.1), and the majoriser is the term itself.
+    The residual is never formed (docs/methods.md 1.1), and the majoriser is the term itself. A ridge
+    ``rho/2 sum_a ||m_a||^2 ||f_a||^2`` is the diagonal of G times ``1 + rho`` (docs/methods.md 4.5).
 
     Attributes
     ----------
@@ -36,7 +38,7 @@ class SquaredFit:
     row_cost : float
         Stored entries of a row of X: what a row of B costs, in multiplications per component.
     residual_norm : callable or None
-        ``F -> ||X - F M^T||^2`` by the residual, for fits so close that the Gram matrices cancel.
+        ``F -> ||X - F M^T||^2``, and twice the ridge, by the residual, for fits so close that the Gram matrices cancel.
     """
 
     B: Rows
@@ -52,15 +54,20 @@ class SquaredFit:
     positive_start = False
 
     @classmethod
-    def of(cls, data: Matrix, other: np.ndarray) -> SquaredFit:
-        """Return the term of X and the other factor M."""
+    def of(cls, data: Matrix, other: np.ndarray, ridge: float | np.ndarray = 0.0) -> SquaredFit:
+        """Return the term of X and the other factor M, with a ridge of this weight, or of one for each column."""
+
+        def residual_norm(F: np.ndarray) -> float:
+            lengths = column_dots(F, F, np.float64) * column_dots(other, other, np.float64) if np.any(ridge) else 0.0
+            return data.distance(F, other) + float(np.sum(ridge * lengths))
+
         return cls(
             data.times(other),
-            gram(other),
+            ridged(gram(other), ridge),
             [data.blocks(other.shape[1])],
             data.sqnorm,
             data.entries_per_row,
-            lambda F: data.distance(F, other),
+            residual_norm,
         )
 
     def cached(self) -> SquaredFit:
