@@ -67,9 +67,7 @@ def test_penalty_is_that_of_wsf(X):
     y = np.arange(N) % 3
     data = wrap(X)
     penalties = [smooth_codes(Labels().build(X, y), 0.2)]
-    solution = semi_nmf(
-        data, K, seed(), update=thorough_hals, penalties=penalties, ridge=0.01, monitor=Monitor(15, 0)
-    )
+    solution = semi_nmf(data, K, seed(), update=thorough_hals, penalties=penalties, ridge=0.01, monitor=Monitor(15, 0))
     model = WSF(K, alpha=0.2, ridge=0.01, init="lp", max_iter=15, tol=0, random_state=seed()).fit(X, y)
     assert_allclose(np.array(solution.history) * data.unit(2), model.objective_history_, rtol=1e-9)
 

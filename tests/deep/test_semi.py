@@ -212,7 +212,8 @@ def test_transfer_without_a_sweep_codes_on_the_other_layers():
     source = DeepSemiNMF((8, 4), random_state=0).fit(mixed(seed=1))
     X = mixed(n=20, seed=2)
     model = DeepSemiNMF((8, 4), max_iter=0).fit(X, init=source)
-    expected = np.array([nnls(source.components_.T, x)[0] for x in X])
+    A = np.vstack([source.components_.T, np.sqrt(source.layers_[-1].ridge) * np.eye(4)])
+    expected = np.array([nnls(A, np.append(x, np.zeros(4)))[0] for x in X])
     assert_allclose(model.transform(X), expected, rtol=1e-5, atol=1e-7)
     assert_allclose(model.layers_[-1].representation, expected, rtol=1e-5, atol=1e-7)
 
@@ -273,6 +274,7 @@ def test_objective_with_graph(graph):
     model = DeepSemiNMF((8, 4), graph=given, alpha=0.3, max_iter=20, tol=0, random_state=0).fit(X)
     codes, weights = ([getattr(one, part) for one in model.layers_] for part in ("representation", "weights"))
     value = plain.layers_objective(X, codes, weights, [None, W], [0, 0.3], [1])
+    value += model.layers_[-1].ridge / 2 * (codes[-1] ** 2).sum()  # components have unit length
     assert model.objective_history_[-1] == pytest.approx(value, rel=1e-9)
 
 
@@ -443,6 +445,6 @@ def test_multiplicative_layers_begin_without_zeros():
     """On non-negative data too, where the other solvers begin at the optimum: such a rule never leaves a zero."""
     X = np.random.default_rng(0).gamma(1.0, size=(30, 12))
     model = DeepSemiNMF((6, 3), solver="mu", random_state=0)
-    model.pretraining_histories_ = []
+    model.pretraining_histories_, model._ridges = [], [0.0, 0.0]
     codes, _ = model._pretrain(wrap(X), (6, 3), [None, None], lambda *_, **__: False)
     assert min(H.min() for H in codes) > 0

@@ -281,7 +281,13 @@ def test_float32_stays_float32(parameters):
     single = [view.astype(np.float32) for view in VIEWS]
     model = fit(single, **parameters)
     arrays = [model.components_, model.mean_, model.embedding_, codes(model), model.inverse_transform(codes(model))]
-    arrays += [array for view in model.views_.values() for layer in view.layers for array in vars(layer).values()]
+    arrays += [
+        array
+        for view in model.views_.values()
+        for layer in view.layers
+        for array in vars(layer).values()
+        if isinstance(array, np.ndarray)
+    ]
     arrays += [model.transform(single, readout=name) for name in ("raw", "whitened", "isometric")]
     arrays += [model.transform(single, layer=0, view=1, readout=name) for name in ("raw", "whitened", "isometric")]
     assert {array.dtype for array in arrays} == {np.dtype(np.float32)}

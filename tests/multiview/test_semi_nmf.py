@@ -241,7 +241,7 @@ def test_float32_stays_float32(parameters):
     arrays = [model.components_, model.mean_, model.embedding_, codes(model)]
     for view in model.views_.values():
         arrays += [view.mean]
-        arrays += [array for layer in view.layers for array in vars(layer).values()]
+        arrays += [array for layer in view.layers for array in vars(layer).values() if isinstance(array, np.ndarray)]
     arrays += [model.transform(single, readout=name) for name in ("raw", "whitened", "isometric")]
     arrays += [model.inverse_transform(codes(model))]
     assert {array.dtype for array in arrays} == {np.dtype(np.float32)}

@@ -96,10 +96,11 @@ class Deep(DeepParameters):
 
     # ---- pre-training --------------------------------------------------------------------------------------------
 
-    def _update(self) -> Update:
+    def _update(self, ridge: float) -> Update:
+        """Return the update of codes with this ridge."""
         eta = 1.0 if self.eta is None else self.eta
         updates: dict[str, Update] = {"mu": partial(multiplicative, eta=eta), "apg": accelerated_gradient}
-        return updates.get(self.solver, thorough_hals if any(self._ridges) else hals_or_exact)
+        return updates.get(self.solver, thorough_hals if ridge else hals_or_exact)
 
     def _sweeps(self, default: int) -> int:
         """Return the number of sweeps of pre-training."""
@@ -122,7 +123,7 @@ class Deep(DeepParameters):
 
     def _pretrain(self, data: Matrix, sizes: Sequence[int], graphs: Graphs, hook: Hook, sweeps: int = 20) -> LayerPair:
         """Return codes and weights of Semi-NMF or WSF layer by layer, in few sweeps: fine-tuning follows."""
-        name, update, sweeps = self._start_name("lp"), self._update(), self._sweeps(sweeps)
+        name, sweeps = self._start_name("lp"), self._sweeps(sweeps)
         rng = check_random_state(self.random_state)
         penalised = self.pretraining == "wsf" and any(graphs)
         shrinks = len(sizes) and list(sizes) == sorted(sizes, reverse=True)
@@ -139,7 +140,14 @@ class Deep(DeepParameters):
             # Without a closed form memberships of k-means are the start that spans most (docs/methods.md 4.5).
             init = "kmeans" if self.init == "auto" and name == "lp" and ridge else name
             solution = semi_nmf(
-                below, sizes[i], rng, init=init, update=update, penalties=penalties, ridge=ridge, monitor=monitor
+                below,
+                sizes[i],
+                rng,
+                init=init,
+                update=self._update(ridge),
+                penalties=penalties,
+                ridge=ridge,
+                monitor=monitor,
             )
             self.pretraining_histories_.append(np.array(solution.history) * below.unit(2) * scale**2)
             return solution.factors["H"]
@@ -162,6 +170,8 @@ class Deep(DeepParameters):
             # One layer need not prepare another: fine-tuning is all there is.
             return self._pretrain(data, self._sizes, graphs, hook, 20 if len(self._sizes) > 1 else 0)
         weights = self._given_weights(init, data)
+        if not self.max_iter:  # codes on the layers of the other model, as its own
+            self._ridges = [layer.ridge for layer in init.layers_]
         codes = self._codes_of_layers(data, weights)
         if self.solver == "mu" and self.max_iter:  # a multiplicative update never leaves a zero
             codes = [without_zeros(H) for H in codes]
@@ -211,7 +221,7 @@ class Deep(DeepParameters):
             together = ProductLayers(data, shapes, graphs, self._invariant, self._ridges)
             problem: Solvable = together
             start = {f"H{i + 1}": codes[i] for i in together.layers} | {"W": pack(weights)}
-            updates: dict[str, Update] = {name: self._update() for name in together.constraints}
+            updates: dict[str, Update] = {f"H{i + 1}": self._update(self._ridges[i]) for i in together.layers}
             updates["W"] = alternating_least_squares
 
             def layers(factors) -> LayerPair:
@@ -222,7 +232,7 @@ class Deep(DeepParameters):
             penalties = [] if top is None else [smooth_codes(top[1], top[0], invariant=self._invariant)]
             problem = Problem(SEMI, [ridge_fit(data, self._ridges[-1]), *penalties])
             start = {"H": codes[-1], "Z": np.ascontiguousarray(compose(weights)[-1].T)}
-            updates = {"H": self._update(), "Z": least_squares}
+            updates = {"H": self._update(self._ridges[-1]), "Z": least_squares}
 
             def layers(factors) -> LayerPair:
                 basis = np.ascontiguousarray(factors["Z"].T)
@@ -259,7 +269,8 @@ class Deep(DeepParameters):
         """Fit all layers as variables, each tied to its neighbours."""
         problem = coupled_layers(data, len(codes), self.coupling, graphs, self._ridges)
         start = layer_factors(codes, [Z.T.copy() for Z in weights])
-        updates = {name: constraint.update(self._update()) for name, constraint in problem.constraints.items()}
+        default = self._update(max(self._ridges))
+        updates = {name: constraint.update(default) for name, constraint in problem.constraints.items()}
 
         def layers(factors) -> LayerPair:
             codes, weights = by_layer(factors)
