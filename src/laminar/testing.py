@@ -188,7 +188,7 @@ def _check_fit(model, X, y) -> None:
             _require(np.isfinite(value).all(), f"{name} is finite")
     _check_history(model, X)
     codes, before = model.layers_[-1].representation, X.copy()
-    again = model.transform(X)
+    again = model._transform(X)
     _agree(X, before, 0, "transform leaves X unchanged")
     _require(np.isfinite(again).all(), "codes are finite")
     _agree(model._constraints["H"].project(again.copy()), again, 0, "codes respect the constraint of the model on H")

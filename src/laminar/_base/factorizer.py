@@ -26,8 +26,8 @@ from .._engine.updates import Update
 from .._utils import threads
 from .._utils.callbacks import CallbackSupportMixin, Hook, hooks, with_callbacks
 from .._utils.typing import Data
-from .clusters import READOUTS
 from .coding import Coder, Layer, in_units_of
+from .output import OUTPUT
 from .rules import Published, Rule
 
 Value = TypeVar("Value", float, np.ndarray)
@@ -87,7 +87,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         "eta": [Interval(Real, 0, 1, closed="right"), None],
         "rule": [StrOptions({"fast", "published"})],
         "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
-        "readout": [StrOptions(set(READOUTS))],
+        **OUTPUT,
         "callback": [callable, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -104,7 +104,8 @@ class Factorizer(CallbackSupportMixin, Coder):
         eta=None,
         rule="fast",
         n_clusters=None,
-        readout="whitened",
+        readout="auto",
+        layer=-1,
         callback=None,
         random_state=None,
         verbose=0,
@@ -118,6 +119,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         self.rule = rule
         self.n_clusters = n_clusters
         self.readout = readout
+        self.layer = layer
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose
@@ -150,6 +152,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         """Run the path of X."""
         self._validate_params()
         self._check_parameters()
+        self._check_layer(1)
         X = self._validate(X, reset=True)
         with threads.own_threads(), hooks(self, self.max_iter, X, y) as hook:
             problem = self._problem(X, y, groups)
@@ -271,7 +274,8 @@ class Factorizer(CallbackSupportMixin, Coder):
             check_is_fitted(given, msg="init: this %(name)s is not fitted. FrozenEstimator(model) survives cloning.")
             if not hasattr(given, "components_"):
                 raise ValueError(f"init: a fitted model must have components_, as NMF has; got {type(given).__name__}.")
-            given = given.transform(X), given.components_
+            # Of our own models the codes of ``components_``, whatever their parameters ``layer`` and ``readout``.
+            given = getattr(given, "_transform", given.transform)(X), given.components_
         if len(given) != 2:
             raise ValueError(f"init must hold two arrays (H, Z), got {len(given)}.")
         if given[0] is None:
@@ -322,7 +326,6 @@ class Factorizer(CallbackSupportMixin, Coder):
         self.components_, H = np.ascontiguousarray(Z.T), in_units_of(data, H)
         self.layers_ = [Layer(self.components_, self.components_, H)]
         self.clusters_ = self._clusters()
-        self._n_features_out = len(self.components_)
 
 
 class NonNegativeData(Factorizer):

@@ -130,6 +130,7 @@ class Batches(Deep):
         X = self._validate(X, reset=not hasattr(self, "layers_"))
         if not hasattr(self, "layers_"):
             self._sizes, self.pretraining_histories_ = layer_sizes(self.layers, *X.shape), []
+            self._check_layer(len(self._sizes))
         with threads.own_threads():
             data = wrap(X)
             data.unit(2)  # refuses X out of range before anything else
