@@ -32,7 +32,7 @@ class LayerOutput(TransformerMixin, BaseEstimator):
     _code_form, _cluster_form = "raw", "whitened"  # what readout="auto" means
 
     def __init_subclass__(cls, **keywords):
-        # scikit-learn's wrapper of `transform` knows the names of one set of columns; `_output` knows all.
+        # scikit-learn's wrapper of `transform` has the names of the constructed layer alone; `_output` takes its place.
         super().__init_subclass__(auto_wrap_output_keys=None, **keywords)
         cls._sklearn_auto_wrap_output_keys = {"transform"}
 
@@ -102,7 +102,7 @@ class LayerOutput(TransformerMixin, BaseEstimator):
     # ---- tables --------------------------------------------------------------------------------------------------
 
     def _output(self, parts: Sequence[np.ndarray], X, places: list):
-        """Return the codes of all places side by side, in the container that `set_output` asks for."""
+        """Return the codes of all places side by side, in the container that `set_output` names."""
         H = side_by_side(parts)
         adapter = _get_container_adapter("transform", self)
         if adapter is None:

@@ -111,8 +111,8 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
     components_ : ndarray of shape (k_m, n_features)
         The components of the top layer, ``layers_[-1].components``.
     clusters_ : Clusters
-        k-means of the top codes in the form of ``readout``, fitted when `predict`, `fit_predict` or `cluster` first
-        needs it.
+        k-means of the codes of ``layer`` in the form of ``readout``, fitted when `predict`, `fit_predict` or `cluster`
+        first needs it.
     reconstruction_err_ : float
         ``||X - H_m S_m Z_m ... S_1 Z_1||``, the Frobenius norm of the residual; with ``loss="kl"`` the divergence.
     objective_histories_ : list of ndarray

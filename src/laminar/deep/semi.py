@@ -133,8 +133,8 @@ class DeepSemiNMF(Batches):
         The basis Z_m ... Z_1 of the top layer, with rows of unit Euclidean norm. With an activation, the change of the
         reconstruction when one top code alone goes from 0 to its root mean square.
     clusters_ : Clusters
-        k-means of the top codes in the form of ``readout``, fitted when `predict`, `fit_predict` or `cluster` first
-        needs it.
+        k-means of the codes of ``layer`` in the form of ``readout``, fitted when `predict`, `fit_predict` or `cluster`
+        first needs it.
     reconstruction_err_ : float
         ``||X - H_m Z_m ... Z_1||``, or ``||X - H_1 Z_1||`` with an activation, the Frobenius norm of the residual.
     objective_history_ : ndarray of shape (n_accepted,)
