@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
@@ -352,16 +353,20 @@ def test_scores_and_contracts_do_not_depend_on_the_output(parameters):
 
 def test_a_start_is_read_as_raw_codes():
     given = NMF(3, random_state=0).fit(X)
-    starts = [clone(given).set_params(readout=form).fit(X) for form in ("raw", "isometric")]
-    first, second = (NMF(3, init=start, max_iter=2, tol=0).fit(X).components_ for start in starts)
-    assert_array_equal(first, second)
+    other = clone(given).set_params(readout="isometric").fit(X)
+    starts = [given, other, FrozenEstimator(other)]
+    first, *others = (NMF(3, init=start, max_iter=2, tol=0).fit(X).components_ for start in starts)
+    for components in others:
+        assert_array_equal(components, first)
 
 
 # ---- pipelines, searches, metadata ---------------------------------------------------------------------------------
 
 
 def test_search_over_read_outs_and_layers():
-    pipeline = Pipeline([("model", DeepSemiNMF((5, 3), random_state=0)), ("classify", LogisticRegression())])
+    pipeline = Pipeline(
+        [("model", DeepSemiNMF((5, 3), max_iter=5, random_state=0)), ("classify", LogisticRegression())]
+    )
     grid = {"model__readout": ["raw", "whitened", "isometric"], "model__layer": [0, -1, "all"]}
     search = GridSearchCV(pipeline, grid, cv=3, error_score="raise").fit(X, Y)
     widths = {0: 5, -1: 3, "all": 8}

@@ -274,8 +274,9 @@ class Factorizer(CallbackSupportMixin, Coder):
             check_is_fitted(given, msg="init: this %(name)s is not fitted. FrozenEstimator(model) survives cloning.")
             if not hasattr(given, "components_"):
                 raise ValueError(f"init: a fitted model must have components_, as NMF has; got {type(given).__name__}.")
-            # Of our own models the codes of ``components_``, whatever their parameters ``layer`` and ``readout``.
-            given = getattr(given, "_transform", given.transform)(X), given.components_
+            # Of our own models, frozen or not, raw codes of ``components_`` whatever their ``layer`` and ``readout``.
+            own = isinstance(getattr(given, "estimator", given), Coder)
+            given = given._transform(X) if own else given.transform(X), given.components_
         if len(given) != 2:
             raise ValueError(f"init must hold two arrays (H, Z), got {len(given)}.")
         if given[0] is None:
