@@ -177,6 +177,8 @@ def test_directions_are_the_rows_of_the_rotation():
     assert positive.sum() > 1
     found = KMeans(3, n_init=20, random_state=0).fit(E).labels_
     assert_array_equal(fitted(example(SmoothedSemiNMF)).cluster(n_clusters=3), found)
+    few = KMeans(3, n_init=2, random_state=0).fit(E).labels_
+    assert_array_equal(fitted(example(SmoothedSemiNMF)).cluster(n_clusters=3, n_init=2), few)
     with pytest.raises(ValueError, match="readout must be one of 'directions', 'raw'"):
         model.transform(X, readout="white")
 
