@@ -125,7 +125,7 @@ def isometric(model, X, attribute):
 
 
 def layer(model, X, attribute):
-    return model.transform(X, attribute=attribute)
+    return model.transform(X, layer=attribute)
 
 
 def own_layer(model, X, attribute):

@@ -29,7 +29,8 @@ estimator has no such parameter. A parameter means the same wherever it appears:
 * `rule`: "fast", or "published", the iterations of the paper.
 * `init`: where the fit starts. `pretraining`: how the layers of a deep model are initialised.
 * `scale`: whether a penalty is independent of the scales of the codes, or as printed.
-* `readout`: the form of the codes that is clustered.
+* `readout`: the form of the codes that `transform` returns and that is clustered; "auto" is a form of each model for
+  either. `layer`: the layer they are of, or "all".
 * `solver`, `eta`: the update of non-negative factors. `tol`, `max_iter`: when to stop.
 
 `rule`, `init`, `scale` and `readout` are independent of each other: a combination works or is refused with the reason.
@@ -37,8 +38,8 @@ estimator has no such parameter. A parameter means the same wherever it appears:
 ```python
 from laminar import SemiNMF
 
-# The iterations of the paper from another start, and clusters of Laminar's read-out of their codes.
-model = SemiNMF(5, rule="published", init="svd", readout="whitened")
+# The iterations of the paper from another start, and codes with the distances of the reconstructions.
+model = SemiNMF(5, rule="published", init="svd", readout="isometric")
 print(model.get_params())
 ```
 """

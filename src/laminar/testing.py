@@ -188,14 +188,15 @@ def _check_fit(model, X, y) -> None:
             _require(np.isfinite(value).all(), f"{name} is finite")
     _check_history(model, X)
     codes, before = model.layers_[-1].representation, X.copy()
-    again = model.transform(X)
+    takes = signature(model.transform).parameters
+    again = model.transform(X, **{name: v for name, v in {"layer": -1, "readout": "raw"}.items() if name in takes})
     _agree(X, before, 0, "transform leaves X unchanged")
     _require(np.isfinite(again).all(), "codes are finite")
     _agree(model._constraints["H"].project(again.copy()), again, 0, "codes respect the constraint of the model on H")
     loss = {H is again: _loss(model, X, H) for H in (codes, again)}
     slack = 1e-6 * loss[False] + 1e-12 * _loss(model, X, np.zeros_like(codes))
     # Where transform takes sequences, its codes have the penalty of the fit and are not the closest.
-    if "groups" not in signature(model.transform).parameters:
+    if "groups" not in takes:
         _require(loss[True] <= loss[False] + slack, f"transform is not worse than fit ({loss[True]} to {loss[False]})")
     twin = _fitted(model, X, y)
     _agree(twin.components_, model.components_, 0, "the same seed gives the same components")

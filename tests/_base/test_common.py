@@ -491,7 +491,7 @@ def test_no_such_layer_and_no_such_number_of_clusters(model):
     for count in (0, -1, 1.5, "a"):
         with pytest.raises(ValueError, match=f"'n_clusters' parameter of cluster must be .*Got {count!r}"):
             fitted.cluster(X, count)
-    for layer in ("a", 0.5, None, 7):
+    for layer in ("a", 0.5, 7):
         with pytest.raises(ValueError, match=f"layer={layer!r} is (out of range: .* give a whole number|no attribute)"):
             Coder.inverse_transform(fitted, H0, layer=layer)
 

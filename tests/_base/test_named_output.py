@@ -52,13 +52,6 @@ def test_layers_are_selected():
     assert named.table_.equals(plain.table_)
 
 
-def test_a_layer_without_names_says_so():
-    model = DeepSemiNMF((5, 3), random_state=0).set_output(transform="pandas").fit(X)
-    assert list(model.transform(X).columns) == list(model.get_feature_names_out())
-    with pytest.raises(ValueError, match=r'names 3 columns and these codes have 5: .*set_output\(transform="default"'):
-        model.transform(X, layer=0)
-
-
 @pytest.mark.parametrize(
     "model",
     [MultiNMF(3, random_state=0), MultiViewDeepNMF((5, 3), random_state=0), MultiViewSemiNMF(3, random_state=0)],

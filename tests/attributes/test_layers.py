@@ -328,8 +328,10 @@ def test_layers_are_found_by_name_and_position():
         assert np.array_equal(model.transform(X[:5], name), model.transform(X[:5], j))
     assert np.array_equal(model.transform(X[:5], -1), model.transform(X[:5], "rest"))
     assert np.array_equal(model.transform(X[:5]), model.transform(X[:5], "identity"))
-    for unknown in ("age", 4, -5):
-        with pytest.raises(ValueError, match=r"attribute=.* is none of the 4 layers.*\['identity'"):
+    with pytest.raises(ValueError, match=r"layer='age' is no attribute of the fit: give one of \['rest', 'identity'"):
+        model.transform(X, "age")
+    for unknown in (4, -5):
+        with pytest.raises(ValueError, match=f"layer={unknown} is out of range: the model has 4 layers"):
             model.transform(X, unknown)
     with pytest.raises(ValueError, match=r"columns of y are named .*a name of its own"):
         fit(Y=pandas.DataFrame(PARTIAL, columns=["pose", "pose", "light"]))

@@ -205,7 +205,7 @@ def test_the_basis_follows_discounted_sums():
     gram, product = np.zeros((3, 3)), np.zeros((3, 10))
     for t, X in enumerate(stream, start=1):
         H = rng.uniform(size=(60, 3))
-        online.learn(wrap(X), lambda batch, basis, H=H: H / batch.scale)
+        online.learn(wrap(X), lambda batch, basis, ridge, H=H: H / batch.scale)
         keep = (1 - 1 / t) ** 1.5
         gram, product = keep * gram + H.T @ H, keep * product + H.T @ X
         assert_allclose(compose(online.weights)[-1], np.linalg.solve(gram, product), atol=1e-8)

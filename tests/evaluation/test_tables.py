@@ -61,15 +61,16 @@ def test_a_row_for_every_layer_of_every_model(model, transductive):
     ("names", "rows"),
     [
         (["class", "side"], ["class (6)", "side (6)", "rest (6)"]),
-        ([2, 0], ["layer 1 (6)", "layer 2 (6)", "layer 3 (6)"]),  # names that are positions of other layers
+        ([2, 0], ["layer 1 (6)", "layer 2 (6)", "layer 3 (6)"]),  # numbers are positions, not names
     ],
 )
 def test_attribute_layers_are_read_with_their_own_distances(names, rows):
     y = pd.DataFrame(np.column_stack([LABELS, SIDES]), columns=names)
     fitted = AttributeLayers(6, random_state=0).fit(X[:60], y[:60])
     for i, name in enumerate([*names, "rest"]):
-        np.testing.assert_array_equal(layer_features(fitted, i), fitted.training_codes(name))
-        np.testing.assert_array_equal(layer_features(fitted, i, X[60:]), fitted.transform(X[60:], attribute=name))
+        asked = name if isinstance(name, str) else i
+        np.testing.assert_array_equal(layer_features(fitted, i), fitted.training_codes(asked))
+        np.testing.assert_array_equal(layer_features(fitted, i, X[60:]), fitted.transform(X[60:], layer=asked))
     unseen = layer_attribute_table(fitted, X[60:], y[60:], transductive=False)
     assert unseen.iloc[0, 0] == 1
     assert list(unseen.index) == rows

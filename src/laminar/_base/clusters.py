@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,11 @@ READOUTS = ("raw", "whitened", "isometric")
 """Forms of codes: as they are, whitened with rows of unit length, or with the distances of the reconstructions."""
 
 
+def side_by_side(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Return arrays side by side; one alone is not copied."""
+    return parts[0] if len(parts) == 1 else np.hstack(parts)
+
+
 @dataclass(frozen=True, eq=False)
 class Readout:
     """Codes times a basis, if there is one; with ``unit``, then with rows of unit length."""
@@ -31,6 +37,25 @@ class Readout:
         if self.basis is None:
             return H
         return (embed(H, self.basis) if self.unit else H @ self.basis).astype(H.dtype)
+
+    def width(self, n_codes: int) -> int:
+        """Return the number of columns of so many codes in this form."""
+        if self.basis is None:
+            return n_codes
+        return max(1, self.basis.shape[1]) if self.unit else self.basis.shape[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """Read-outs of the codes of several layers, which are side by side."""
+
+    reads: tuple[Readout, ...]
+    edges: np.ndarray  # the columns at which the next layer begins
+
+    def __call__(self, H: np.ndarray) -> np.ndarray:
+        """Return the codes of each layer in its form, side by side."""
+        parts = np.split(H, self.edges, axis=1)
+        return side_by_side([read(part) for read, part in zip(self.reads, parts, strict=True)])
 
 
 def reader(readout: str, layer) -> Readout:
@@ -64,9 +89,8 @@ class Clusters:
         Codes of the training samples.
     random_state : int, RandomState instance or None
         Seed of k-means.
-    read : Readout, ndarray of shape (n_components, rank) or None
-        The form in which codes are clustered. A matrix is what they are multiplied by before their rows are scaled to
-        unit length; None whitens them so.
+    read : Readout, Joined or None
+        The form in which codes are clustered; None whitens them and scales their rows to unit length.
     n_init : int, default=20
         Starts of k-means.
 
@@ -79,7 +103,7 @@ class Clusters:
     True
     """
 
-    def __init__(self, H: np.ndarray, random_state=None, read: Readout | np.ndarray | None = None, *, n_init: int = 20):
+    def __init__(self, H: np.ndarray, random_state=None, read: Readout | Joined | None = None, *, n_init: int = 20):
         self.H, self.read, self.n_init = H, read, n_init
         # Drawn now, so that copies of a fitted model agree on clusters computed later; from a copy, so that the
         # generator of the caller does not depend on it.
@@ -88,10 +112,8 @@ class Clusters:
         self._fitted: dict[int, KMeans] = {}
 
     @cached_property
-    def _read(self) -> Readout:
-        if isinstance(self.read, Readout):
-            return self.read
-        return Readout(whitener(self.H) if self.read is None else self.read, unit=True)
+    def _read(self) -> Readout | Joined:
+        return Readout(whitener(self.H), unit=True) if self.read is None else self.read
 
     def features(self, H: np.ndarray) -> np.ndarray:
         """Return codes in the form that is clustered, in double precision, as k-means was fitted."""

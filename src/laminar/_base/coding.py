@@ -10,10 +10,8 @@ from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
-from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from .._engine.constraints import Constraint, Free, NonNegative
@@ -27,7 +25,8 @@ from .._engine.updates import multiplicative
 from .._utils import threads
 from .._utils.typing import Data
 from .._utils.validation import check_choice
-from .clusters import Clusters, reader
+from .clusters import Clusters, Joined, Readout, side_by_side
+from .output import LayerOutput
 
 
 @contextmanager
@@ -48,16 +47,6 @@ def in_units_of(data: Matrix, H: np.ndarray) -> np.ndarray:
             f"The largest magnitude in X is {data.scale:.3g}: its codes are out of range. Divide X by a constant."
         )
     H *= H.dtype.type(data.scale)
-    return H
-
-
-def nameable(model, H: np.ndarray) -> np.ndarray:
-    """Return the codes; raise an error where `set_output` needs another number of names of columns."""
-    if H.shape[1] != model._n_features_out and _get_output_config("transform", model)["dense"] != "default":
-        raise ValueError(
-            f"set_output names {model._n_features_out} columns and these codes have {H.shape[1]}: read this layer "
-            'after set_output(transform="default").'
-        )
     return H
 
 
@@ -83,11 +72,14 @@ class Layer:
     ridge: float = 0.0
 
 
-class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base of all estimators: transform, score and clusters, from ``components_``, ``layers_`` and ``clusters_``."""
+METHODS = ("nonnegative", "pinv")
+"""Ways to code samples: over h >= 0, or by unconstrained least squares."""
+
+
+class Coder(LayerOutput):
+    """Base of the models with clusters: transform, score, cluster, from ``components_``, ``layers_``, ``clusters_``."""
 
     loss = "frobenius"
-    readout = "whitened"  # a parameter of most estimators
     _constraints: Mapping[str, Constraint] = {"H": NonNegative(), "Z": NonNegative()}
 
     def _check_data(self, X) -> None:
@@ -102,10 +94,26 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return X
 
     def _clusters(self) -> Clusters:
-        """Return the clusters of the top layer in the form the parameter ``readout`` names."""
-        top = self.layers_[-1]
-        read = None if self.readout == "whitened" else reader(self.readout, top)
-        return Clusters(top.representation, self.random_state, read)
+        """Return the clusters of the layer and in the form that the parameters name, and remember which these are."""
+        self._clustered = self._places(), self._form(None, self._cluster_form)
+        return self._clusters_at(*self._clustered, self.random_state)
+
+    def _clusters_at(self, places: list, form: str, random_state, n_init: int = 20) -> Clusters:
+        return Clusters(self._fit_codes(places), random_state, self._cluster_reader(places, form), n_init=n_init)
+
+    def _fit_codes(self, places: list) -> np.ndarray:
+        """Return the raw codes of the fit, side by side."""
+        return side_by_side([self._at(place).representation for place in places])
+
+    def _cluster_reader(self, places: list, form: str) -> Readout | Joined | None:
+        """Return the form in which raw codes side by side are clustered; None whitens them when first needed."""
+        return None if len(places) == 1 and form == "whitened" else self._joined_reader(places, form)
+
+    def _joined_reader(self, places: list, form: str) -> Readout | Joined:
+        reads = [self._reader(place, form) for place in places]
+        if len(reads) == 1:
+            return reads[0]
+        return Joined(tuple(reads), np.cumsum([self._n_codes(place) for place in places])[:-1])
 
     def _warn_unconverged(self) -> None:
         if not self.converged_ and self.tol > 0 and self.n_iter_ >= self.max_iter:
@@ -116,15 +124,30 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 stacklevel=5,  # the caller of fit, seen through scikit-learn's wrapper
             )
 
-    def fit_transform(self, X: Data, y: ArrayLike | None = None, **parameters) -> np.ndarray:
-        """Fit the estimator to X and return the codes of the fit, ``layers_[-1].representation``.
+    def fit_transform(
+        self,
+        X: Data,
+        y: ArrayLike | None = None,
+        *,
+        layer: int | str | None = None,
+        method: str = "nonnegative",
+        readout: str | None = None,
+        **parameters,
+    ) -> np.ndarray:
+        """Fit the estimator to X and return the codes of the fit, ``layers_[-1].representation`` of the top layer.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data; for estimators of several views, the views in any form `fit` takes.
+            Training data.
         y : array-like or None, default=None
             Labels, for the estimators whose `fit` uses them.
+        layer : int, str or None, default=None
+            Layer as for `transform`; None means the parameter ``layer``.
+        method : {"nonnegative", "pinv"}, default="nonnegative"
+            "pinv" codes the training samples as `transform` does, by unconstrained least squares.
+        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
+            Form of the codes as for `transform`; None means the parameter ``readout``.
         **parameters : dict
             Further arguments of `fit`.
 
@@ -136,10 +159,19 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             give other codes for the same samples. In a pipeline the next step is fitted to the codes returned here and
             applied to those of `transform`.
         """
-        return self.fit(X, y, **parameters).layers_[-1].representation.copy()
+        check_choice("method", method, METHODS)
+        self.fit(X, y, **parameters)
+        if method == "pinv":
+            return self.transform(X, layer=layer, method=method, readout=readout)
+        return self._fit_output(X, self._places(layer), self._form(readout, self._code_form))
 
     def transform(
-        self, X: Data, *, layer: int | str = -1, method: str = "nonnegative", readout: str = "raw"
+        self,
+        X: Data,
+        *,
+        layer: int | str | None = None,
+        method: str = "nonnegative",
+        readout: str | None = None,
     ) -> np.ndarray:
         """Compute the codes of samples for the fitted components.
 
@@ -150,53 +182,51 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples, in the fit or new.
-        layer : int or str, default=-1
-            Position in ``layers_``; the last is the top layer. A name is that of an attribute, for estimators with
-            layers of attributes.
+        layer : int, str or None, default=None
+            Position in ``layers_``, the last is the top layer; "all" is all layers side by side; another name is that
+            of an attribute, for estimators with layers of attributes. None means the parameter ``layer``.
         method : {"nonnegative", "pinv"}, default="nonnegative"
             "pinv" is unconstrained least squares: faster, with codes of any sign.
-        readout : {"raw", "whitened", "isometric"}, default="raw"
-            Form of the codes: H itself; whitened by the codes of the training samples, with rows of unit norm, the form
-            that is clustered, which does not depend on the basis of the codes; or times the square root of the Gram
-            matrix of the components, so that distances are those of the reconstructions, for classifiers.
+        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
+            Form of the codes: H itself, which is also "auto"; whitened by the codes of the training samples, with rows
+            of unit norm, which does not depend on the basis of the codes, for clusters; or times the square root of the
+            Gram matrix of the components, so that distances are those of the reconstructions, for classifiers. None
+            means the parameter ``readout``.
 
         Returns
         -------
         H : ndarray of shape (n_samples, n_components)
             Codes, in the units of X unless whitened.
         """
-        return nameable(self, self._transform(X, layer, method, readout))
+        places, form = self._places(layer), self._form(readout, self._code_form)
+        return self._output(self._parts(X, places, form, method=method), X, places)
 
-    def _transform(
-        self, X, layer: int | str = -1, method: str = "nonnegative", readout: str = "raw", **coding
-    ) -> np.ndarray:
-        """Return the codes as an array whatever the configuration of `set_output`; ``coding`` is passed to `_code`."""
-        check_is_fitted(self)
-        check_choice("method", method, ("nonnegative", "pinv"))
-        layer = self._layer_at(layer)
-        read_out = reader(readout, self._layer(layer))
+    def _transform(self, X, layer: int | str = -1, readout: str = "raw", **coding) -> np.ndarray:
+        """Return codes as an array whatever the parameters; ``coding`` is passed to `_codes_at`."""
+        return side_by_side(self._parts(X, self._places(layer), readout, **coding))
+
+    def _parts(self, X, places: list, form: str, **coding) -> list[np.ndarray]:
+        """Return the codes of samples at each place."""
+        reads = [self._reader(place, form) for place in places]
+        codes = self._codes_at(X, places, **coding)
+        return [read(H) for read, H in zip(reads, codes, strict=True)]
+
+    def _codes_at(self, X, places: list, method: str = "nonnegative", **coding) -> list[np.ndarray]:
+        """Return the raw codes of samples at each place; ``coding`` is passed to `_code`."""
+        check_choice("method", method, METHODS)
         X = self._validate(X, reset=False)
-        return read_out(self._code(X, layer, method, **coding))
+        return [self._code(X, place, method, **coding) for place in places]
 
-    def _layer_at(self, layer: int | str) -> int:
-        """Return the position of a layer that is given by position or, in models of attributes, by name."""
-        if isinstance(layer, str):
-            raise ValueError(
-                f"layer={layer!r} is no attribute: the layers of {type(self).__name__} have no names; give a position."
-            )
-        return layer
-
-    def _layer(self, layer: int | str):
-        n, layer = len(self.layers_), self._layer_at(layer)
-        if not isinstance(layer, Integral) or not -n <= layer < n:
-            raise ValueError(
-                f"layer={layer!r} is out of range: the model has {n} layers, give a whole number from {-n} to {n - 1}."
-            )
-        return self.layers_[layer]
+    def _position(self, layer: int | str | None) -> int:
+        """Return the position of the one layer that codes belong to; None means the parameter ``layer``."""
+        layer = self.layer if layer is None else layer
+        if isinstance(layer, str) and layer == "all":
+            raise ValueError('layer="all" is no layer that codes belong to: give the position of one.')
+        return self._layer_at(layer)
 
     def _code(self, X, layer: int, method: str) -> np.ndarray:
         """Return codes of validated samples on one layer."""
-        of = self._layer(layer)
+        of = self.layers_[layer]
         components = of.components
         with threads.own_threads():
             data = self._wrap(X)
@@ -231,15 +261,15 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         factors = {"H": H, "Z": Z}
         return solve(problem, factors, updates, monitor=monitor, extrapolate=True, evaluate_every=10).factors["H"]
 
-    def inverse_transform(self, H: ArrayLike, *, layer: int = -1) -> np.ndarray:
-        """Reconstruct samples from codes.
+    def inverse_transform(self, H: ArrayLike, *, layer: int | str | None = None) -> np.ndarray:
+        """Reconstruct samples from raw codes.
 
         Parameters
         ----------
         H : {array-like, sparse matrix} of shape (n_samples, n_components)
-            Codes.
-        layer : int, default=-1
-            Position in ``layers_`` of the layer they belong to.
+            Codes, those of ``readout="raw"``.
+        layer : int, str or None, default=None
+            Position in ``layers_`` of the layer they belong to; None means the parameter ``layer``.
 
         Returns
         -------
@@ -247,12 +277,13 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             H times the components of the layer.
         """
         check_is_fitted(self)
-        return self._check_codes(H, layer) @ self._layer(layer).components
+        of = self.layers_[self._position(layer)]
+        return self._check_codes(H, of) @ of.components
 
     @no_text("H")
-    def _check_codes(self, H, layer: int = -1):
+    def _check_codes(self, H, layer: Layer):
         """Check codes of a layer: an array or sparse matrix of finite numbers."""
-        k = len(self._layer(layer).components)
+        k = len(layer.components)
         H = check_array(
             H,
             accept_sparse=("csr", "csc"),
@@ -270,7 +301,7 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X: Data | None = None,
         n_clusters: int | None = None,
         *,
-        layer: int | str = -1,
+        layer: int | str | None = None,
         readout: str | None = None,
         n_init: int = 20,
     ) -> np.ndarray:
@@ -285,11 +316,13 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Samples, in the fit or new. None means the training samples, by the codes of the fit.
         n_clusters : int or None, default=None
             Number of clusters; None means the parameter ``n_clusters`` of the estimator or, if that is None, the number
-            of components of the layer.
-        layer : int or str, default=-1
-            Position in ``layers_``, or the name of an attribute for estimators with layers of attributes.
-        readout : {"raw", "whitened", "isometric"} or None, default=None
-            Form of the codes, see `transform`; None means the parameter ``readout`` of the estimator.
+            of components of the layer, of several layers that of the last.
+        layer : int, str or None, default=None
+            Layer as for `transform`; None means the parameter ``layer``. Of "all", the layers are brought to the form
+            one by one and clustered side by side.
+        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
+            Form of the codes as for `transform`, but that "auto" is the form the estimator clusters by default. None
+            means the parameter ``readout``.
         n_init : int, default=20
             Number of starts of k-means.
 
@@ -304,16 +337,12 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             "n_init": [Interval(Integral, 1, None, closed="left")],
         }
         validate_parameter_constraints(allowed, {"n_clusters": n_clusters, "n_init": n_init}, "cluster")
-        of = self._layer(layer)
-        if X is None:
-            H = of.representation
-        else:
-            H = self._transform(X) if of is self.layers_[-1] else self._transform(X, layer=layer)
+        places, form = self._places(layer), self._form(readout, self._cluster_form)
         clusters = self.clusters_
-        if of is not self.layers_[-1] or readout not in (None, self.readout) or n_init != clusters.n_init:
-            read = reader(readout or self.readout, of)
-            clusters = Clusters(of.representation, self.clusters_.random_state, read, n_init=n_init)
-        return clusters.predict(H, n_clusters or self.n_clusters or len(of.components))
+        if (places, form) != self._clustered or n_init != clusters.n_init:
+            clusters = self._clusters_at(places, form, clusters.random_state, n_init)
+        H = self._fit_codes(places) if X is None else side_by_side(self._codes_at(X, places))
+        return clusters.predict(H, n_clusters or self.n_clusters or self._n_codes(places[-1]))
 
     def predict(self, X: Data) -> np.ndarray:
         """Cluster samples by their codes, with the number of clusters of the estimator.
@@ -347,8 +376,7 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         labels : ndarray of shape (n_samples,)
             Cluster of each sample.
         """
-        H = self.fit(X, y, **parameters).layers_[-1].representation
-        return self.clusters_.predict(H, self.n_clusters or len(self.components_))
+        return self.fit(X, y, **parameters).cluster()
 
     def score(self, X: Data, y: ArrayLike | None = None) -> float:
         """Return the explained part of X, 1 for a perfect fit.

@@ -28,8 +28,8 @@ from .._engine.updates import Update
 from .._utils import threads
 from .._utils.callbacks import CallbackSupportMixin, Hook, hooks, with_callbacks
 from .._utils.typing import Data
-from .clusters import READOUTS
 from .coding import Coder, Layer, in_units_of
+from .output import OUTPUT
 from .rules import Published, Rule
 
 Value = TypeVar("Value", float, np.ndarray)
@@ -99,7 +99,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         "eta": [Interval(Real, 0, 1, closed="right"), None],
         "rule": [StrOptions({"fast", "published"})],
         "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
-        "readout": [StrOptions(set(READOUTS))],
+        **OUTPUT,
         "callback": [callable, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -116,7 +116,8 @@ class Factorizer(CallbackSupportMixin, Coder):
         eta=None,
         rule="fast",
         n_clusters=None,
-        readout="whitened",
+        readout="auto",
+        layer=-1,
         callback=None,
         random_state=None,
         verbose=0,
@@ -130,6 +131,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         self.rule = rule
         self.n_clusters = n_clusters
         self.readout = readout
+        self.layer = layer
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose
@@ -162,6 +164,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         """Run the path of X."""
         self._validate_params()
         self._check_parameters()
+        self._check_layer(1)
         X = self._validate(X, reset=True)
         with threads.own_threads(), hooks(self, self.max_iter, X, y) as hook:
             problem = self._problem(X, y, groups)
@@ -288,7 +291,9 @@ class Factorizer(CallbackSupportMixin, Coder):
             check_is_fitted(given, msg="init: this %(name)s is not fitted. FrozenEstimator(model) survives cloning.")
             if not hasattr(given, "components_"):
                 raise ValueError(f"init: a fitted model must have components_, as NMF has; got {type(given).__name__}.")
-            given = given.transform(X), given.components_
+            # Of our own models, frozen or not, raw codes of ``components_`` whatever their ``layer`` and ``readout``.
+            own = isinstance(getattr(given, "estimator", given), Coder)
+            given = given._transform(X) if own else given.transform(X), given.components_
         if len(given) != 2:
             raise ValueError(f"init must hold two arrays (H, Z), got {len(given)}.")
         if given[0] is None:
@@ -339,7 +344,6 @@ class Factorizer(CallbackSupportMixin, Coder):
         self.components_, H = np.ascontiguousarray(Z.T), in_units_of(data, H)
         self.layers_ = [Layer(self.components_, self.components_, H, ridge)]
         self.clusters_ = self._clusters()
-        self._n_features_out = len(self.components_)
 
 
 class NonNegativeData(Factorizer):

@@ -1,4 +1,4 @@
-"""Spectral clusters of codes, extended to new samples; ways to cluster codes, by name."""
+"""Spectral clusters of codes, extended to new samples."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import check_random_state
 
 from ..graphs import Graph
-from .clusters import Clusters, Readout
+from .clusters import Clusters, Joined, Readout
 from .spectral import graph_affinity, spectral_labels
 
 
@@ -18,7 +18,7 @@ class GraphClusters(Clusters):
 
     Parameters
     ----------
-    H, random_state, read
+    H, random_state, read, n_init
         As for `Clusters`.
     graph : {"rank", "knn"} or Graph, default="rank"
         Built on the read-outs.
@@ -38,12 +38,13 @@ class GraphClusters(Clusters):
         self,
         H: np.ndarray,
         random_state=None,
-        read: Readout | np.ndarray | None = None,
+        read: Readout | Joined | None = None,
         graph: str | Graph = "rank",
         *,
+        n_init: int = 20,
         max_samples: int = 10_000,
     ):
-        super().__init__(H, random_state, read)
+        super().__init__(H, random_state, read, n_init=n_init)
         self.graph, self.max_samples = graph, max_samples
 
     def _model(self, E: np.ndarray, n_clusters: int) -> KNeighborsClassifier:
@@ -52,31 +53,5 @@ class GraphClusters(Clusters):
             E = E[np.sort(rng.choice(len(E), self.max_samples, replace=False))]
         labels = np.zeros(len(E), dtype=int)
         if n_clusters > 1:
-            labels = spectral_labels(graph_affinity(E, self.graph, n_clusters), n_clusters, rng)
+            labels = spectral_labels(graph_affinity(E, self.graph, n_clusters), n_clusters, rng, n_init=self.n_init)
         return KNeighborsClassifier(1).fit(E, labels)
-
-
-def clusters_of(
-    H: np.ndarray, random_state, basis: np.ndarray, *, clustering: str, readout: str, graph: str | Graph
-) -> Clusters:
-    """Return the clusters of codes by the parameters ``clustering`` and ``readout`` of a model.
-
-    Parameters
-    ----------
-    H, random_state, basis
-        As for `Clusters`; the basis is that of the whitened form.
-    clustering : {"spectral", "kmeans"}
-        Of the graph of the codes, or k-means.
-    readout : {"whitened", "raw"}
-        Form of the codes that is clustered.
-    graph : {"rank", "knn"} or Graph
-        Of spectral clusters.
-
-    Examples
-    --------
-    >>> H = np.array([[1.0, 0.0], [2.0, 0.1], [0.0, 1.0], [0.1, 3.0]])
-    >>> type(clusters_of(H, 0, np.eye(2), clustering="kmeans", readout="raw", graph="rank")).__name__
-    'Clusters'
-    """
-    read = Readout() if readout == "raw" else basis
-    return Clusters(H, random_state, read) if clustering == "kmeans" else GraphClusters(H, random_state, read, graph)

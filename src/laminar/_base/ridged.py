@@ -159,15 +159,15 @@ class Ridged(Factorizer):
         data = wrap(X)
         return Shifted(data, self.offset_ / data.scale) if self.fit_offset else data
 
-    def inverse_transform(self, H: ArrayLike, *, layer: int = -1) -> np.ndarray:
+    def inverse_transform(self, H: ArrayLike, *, layer: int | str | None = None) -> np.ndarray:
         """Reconstruct samples from codes.
 
         Parameters
         ----------
         H : {array-like, sparse matrix} of shape (n_samples, n_components)
             Codes.
-        layer : int, default=-1
-            Position in ``layers_`` of the layer they belong to.
+        layer : int, str or None, default=None
+            Layer they belong to; None means the parameter ``layer``.
 
         Returns
         -------

@@ -12,9 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._utils import threads
 from .._utils.typing import ViewData
-from .._utils.validation import check_choice
 from .._utils.views import Views, first_view, is_table, read_views
-from .coding import Coder, nameable, no_text
+from .coding import Coder, no_text
 
 _ARRAYS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
 
@@ -22,8 +21,7 @@ _ARRAYS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_al
 class ViewCoder(Coder):
     """Base of the estimators of several views: X is a list or dict of views, or one array with ``view_sizes``.
 
-    An estimator implements the codes of views, ``_coded``, the part of the views they explain, ``_explained``, and the
-    forms of the codes, ``_read_out``.
+    An estimator implements the codes of views, ``_coded``, and the part of the views they explain, ``_explained``.
     """
 
     @no_text()
@@ -100,11 +98,48 @@ class ViewCoder(Coder):
     @property
     def labels_(self) -> np.ndarray:
         """Cluster of each training sample."""
-        check_is_fitted(self)
-        return self.clusters_.predict(self.layers_[-1].representation, self.n_clusters or len(self.components_))
+        return self.cluster()
 
-    def transform(  # type: ignore[override]  # samples that lack views instead of layers
-        self, X: ViewData, *, observed: ArrayLike | None = None, readout: str = "raw"
+    def fit_transform(  # one way to code samples
+        self,
+        X: ViewData,
+        y: ArrayLike | None = None,
+        *,
+        layer: int | str | None = None,
+        readout: str | None = None,
+        **parameters,
+    ) -> np.ndarray:
+        """Fit the estimator to the views and return the codes of the fit.
+
+        Parameters
+        ----------
+        X : list or dict of {array-like, sparse matrix}, or one array
+            Views in any form `fit` takes.
+        y : array-like or None, default=None
+            Labels, for the estimators whose `fit` uses them.
+        layer : int, str or None, default=None
+            Layer as for `transform`; None means the parameter ``layer``.
+        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
+            Form of the codes as for `transform`; None means the parameter ``readout``.
+        **parameters : dict
+            Further arguments of `fit`.
+
+        Returns
+        -------
+        H : ndarray of shape (n_samples, n_codes)
+            Codes of the training samples as the fit found them, which depend on its labels or neighbours. `transform`
+            codes every sample by itself and may give other codes for the same samples.
+        """
+        self.fit(X, y, **parameters)
+        return self._fit_output(X, self._places(layer), self._form(readout, self._code_form))
+
+    def transform(  # type: ignore[override]  # samples that lack views
+        self,
+        X: ViewData,
+        *,
+        layer: int | str | None = None,
+        observed: ArrayLike | None = None,
+        readout: str | None = None,
     ) -> np.ndarray:
         """Compute the codes of samples for the fitted components, from the views they have.
 
@@ -113,27 +148,28 @@ class ViewCoder(Coder):
         X : list or dict of {array-like, sparse matrix}, or one array
             Views in any form `fit` takes. New samples may lack views: a view may be absent from a dict, or be None in a
             list.
+        layer : int, "all" or None, default=None
+            Position in ``layers_``, which has one layer. None means the parameter ``layer``.
         observed : array-like of bool of shape (n_samples, n_views), default=None
             Which sample has which view, in addition to None and NaN.
-        readout : {"raw", "whitened", "isometric"}, default="raw"
-            Form of the codes: H itself; the form that is clustered, with rows of unit norm, which does not depend on
-            the basis of the codes; or times the square root of the Gram matrix of the components, so that distances are
-            those of the reconstructions, for classifiers.
+        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
+            Form of the codes: H itself, which is also "auto"; whitened, with rows of unit norm, which does not depend
+            on the basis of the codes, for clusters; or times the square root of the Gram matrix of the components, so
+            that distances are those of the reconstructions, for classifiers. None means the parameter ``readout``.
 
         Returns
         -------
         H : ndarray of shape (n_samples, n_codes)
             Codes, one set for all views.
         """
-        return nameable(self, self._transform(X, observed, readout))
+        places, form = self._places(layer), self._form(readout, self._code_form)
+        return self._output(self._parts(X, places, form, observed=observed), X, places)
 
-    def _transform(self, X, observed=None, readout: str = "raw") -> np.ndarray:  # type: ignore[override]
-        """Return the codes as an array whatever the configuration of `set_output`."""
-        check_is_fitted(self)
-        check_choice("readout", readout, ("raw", "whitened", "isometric"))
+    def _codes_at(self, X, places: list, observed=None) -> list[np.ndarray]:  # type: ignore[override]
+        """Return the codes of samples at each place."""
         with threads.own_threads():
-            H = self._coded(self._read_new(X, observed))
-        return self._read_out(H, readout)
+            views = self._read_new(X, observed)
+            return [self._coded(views) for _ in places]
 
     def score(self, X: ViewData, y: ArrayLike | None = None) -> float:
         """Return the explained part of the views, each weighted as in `fit`; 1 for a perfect fit.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Self
@@ -10,13 +10,13 @@ from typing import Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import validate_data
 
-from .._base.clusters import reader
-from .._base.coding import Layer, nameable, no_text
+from .._base.clusters import Readout, reader, side_by_side
+from .._base.coding import Layer, no_text
+from .._base.output import OUTPUT, LayerOutput
 from .._engine.data.svd import truncated_svd
 from .._engine.data.wrap import wrap
 from .._utils import threads
@@ -32,7 +32,7 @@ REST = "rest"  # name of the last layer
 Maps = dict[int, np.ndarray]  # by position of a band, the matrix that its scores are multiplied by
 
 
-class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class AttributeLayers(LayerOutput):
     """Layers of non-negative codes, one for each attribute of the labels, from weighted bands of graph-filtered scores.
 
     For each attribute (identity, pose, light, ...), with a label for a few samples, a layer of codes H >= 0 (n_samples,
@@ -65,10 +65,13 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     invariance : float in [0, 1], default=0.5
         Part of the differences between the class means of the other attributes that P removes. With 1 these means
         become equal: for attributes that are independent of each other; 0 where one attribute is part of another.
-    readout : {"isometric", "raw", "whitened"}, default="isometric"
-        What `transform` and `training_codes` return: the codes times the square root of the Gram matrix of Z, of any
-        sign, which keeps the distances of the weighted bands, for classifiers; the non-negative codes; or the whitened
-        codes with rows of unit norm, for clusters.
+    readout : {"auto", "raw", "whitened", "isometric"}, default="auto"
+        What `transform`, `fit_transform` and `training_codes` return: the non-negative codes; the whitened codes with
+        rows of unit norm, for clusters; or the codes times the square root of the Gram matrix of Z, of any sign, which
+        keeps the distances of the weighted bands, for classifiers. "auto" is "isometric".
+    layer : int or str, default=0
+        Whose codes these methods return: the name of an attribute, "rest", the position in ``layers_``, or "all", the
+        codes of all layers side by side. 0 is the layer of the first attribute.
     sweeps : int, default=1
         Sweeps of HALS over the codes. 0 gives the sparsest codes; more sweeps decrease the error of H Z.
     max_steps : int, default=50
@@ -138,7 +141,7 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     >>> from laminar.datasets import make_attributes, partial_labels
     >>> data = make_attributes(120, levels=(3, 4), scales=(1.0, 1.0), random_state=0)
     >>> model = AttributeLayers(10).fit(data.X, partial_labels(data.y, 0.3, random_state=0))
-    >>> len(model.layers_), model.transform(data.X[:5], attribute=1).shape
+    >>> len(model.layers_), model.transform(data.X[:5], layer=1).shape
     (3, (5, 10))
     >>> bool((model.layers_[0].representation >= 0).all())
     True
@@ -151,7 +154,7 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         "power": [Interval(Real, 0, None, closed="left")],
         "ridges": ["array-like"],
         "invariance": [Interval(Real, 0, 1, closed="both")],
-        "readout": [StrOptions({"isometric", "raw", "whitened"})],
+        **OUTPUT,
         "sweeps": [Interval(Integral, 0, None, closed="left")],
         "max_steps": [Interval(Integral, 0, None, closed="left")],
         "random_state": ["random_state"],
@@ -166,7 +169,8 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         power=16.0,
         ridges=RIDGES,
         invariance=0.5,
-        readout="isometric",
+        readout="auto",
+        layer=0,
         sweeps=1,
         max_steps=50,
         random_state=None,
@@ -178,9 +182,12 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.ridges = ridges
         self.invariance = invariance
         self.readout = readout
+        self.layer = layer
         self.sweeps = sweeps
         self.max_steps = max_steps
         self.random_state = random_state
+
+    _main, _code_form = 0, "isometric"
 
     # ---- fitting -------------------------------------------------------------------------------------------------
 
@@ -206,6 +213,7 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         X = self._validate(X, reset=True)
         attributes = () if y is None else read_labels(y, X.shape[0])
         self.attributes_ = _unique_names(attributes)
+        self._check_layer(len(attributes) + 1)
         with threads.own_threads():
             rng = check_random_state(self.random_state)
             bands = bank.fit(X, rng)
@@ -220,7 +228,6 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         names = [band.name for band in bank.bands]
         weights = zip(self.attributes_, chosen, strict=True)
         self.band_weights_ = {a: dict(zip(names, w.tolist(), strict=True)) for a, (w, _) in weights}
-        self._n_features_out = len(self.components_)
         return self
 
     def _bands(self) -> tuple[Band, ...]:
@@ -270,16 +277,17 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     # ---- using ---------------------------------------------------------------------------------------------------
 
-    def transform(self, X: Data, attribute: Hashable = None, *, readout: str | None = None) -> np.ndarray:
-        """Compute the codes of samples on one layer, by their nearest training samples.
+    def transform(self, X: Data, layer: Hashable = None, *, readout: str | None = None) -> np.ndarray:
+        """Compute the codes of samples on one layer, or on all, by their nearest training samples.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples, in the fit or new.
-        attribute : str, int or None, default=None
-            Which layer: a name from ``attributes_``, "rest", or a position in ``layers_``. None means the first.
-        readout : {"isometric", "raw", "whitened"} or None, default=None
+        layer : int, str or None, default=None
+            Which layer: a name from ``attributes_``, "rest", a position in ``layers_``, or "all", all of them side by
+            side. None means the parameter ``layer``.
+        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
             Form of the codes, see the parameter of that name; None means its value.
 
         Returns
@@ -287,19 +295,33 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         H : ndarray of shape (n_samples, n_components)
             Codes, in the units of X unless whitened.
         """
-        return nameable(self, self._transform(X, attribute, readout))
+        places, form = self._places(layer), self._form(readout, self._code_form)
+        return self._output(self._parts(X, places, form), X, places)
 
-    def _transform(self, X: Data, attribute: Hashable = None, readout: str | None = None) -> np.ndarray:
-        check_is_fitted(self)
-        i = self._position(attribute)
-        X = self._validate(X, reset=False)
+    def _transform(self, X: Data, layer: Hashable = 0, readout: str = "raw") -> np.ndarray:
+        """Return codes as an array whatever the parameters."""
+        return side_by_side(self._parts(X, self._places(layer), readout))
+
+    def _parts(self, X: Data, places: list[int], form: str) -> list[np.ndarray]:
+        """Return the codes of samples on each layer."""
+        reads, X = [self._reader(i, form) for i in places], self._validate(X, reset=False)
         with threads.own_threads():
-            bands = self._bank.extend(X, self._maps[i])
-            H = self._coders[i].code(sum(bands[b] @ A.astype(X.dtype) for b, A in self._maps[i].items()))
-        return self._read(i, H * X.dtype.type(self._bank.scale), readout)
+            return [read(self._code(X, i)) for read, i in zip(reads, places, strict=True)]
 
-    def fit_transform(self, X: Data, y: ArrayLike | None = None) -> np.ndarray:
-        """Fit a layer for each attribute and return the codes of the fit, on the first layer.
+    def _code(self, X, i: int) -> np.ndarray:
+        bands = self._bank.extend(X, self._maps[i])
+        H = self._coders[i].code(sum(bands[b] @ A.astype(X.dtype) for b, A in self._maps[i].items()))
+        return H * X.dtype.type(self._bank.scale)
+
+    def fit_transform(
+        self,
+        X: Data,
+        y: ArrayLike | None = None,
+        *,
+        layer: Hashable = None,
+        readout: str | None = None,
+    ) -> np.ndarray:
+        """Fit a layer for each attribute and return the codes of the fit.
 
         There all training samples are nodes of the graphs. `transform` codes every sample by its nearest training
         samples, since neighbours of new samples are unknown in the fit, and gives other codes of the same samples.
@@ -311,49 +333,49 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         y : array-like of shape (n_samples,) or (n_samples, n_attributes), default=None
             Labels of some or all samples, one column for each attribute; -1, NaN, None and ``pandas.NA`` stand for
             unknown.
+        layer : int, str or None, default=None
+            Layer as for `transform`; None means the parameter ``layer``.
+        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
+            Form of the codes as for `transform`; None means the parameter ``readout``.
 
         Returns
         -------
         H : ndarray of shape (n_samples, n_components)
-            ``layers_[0].representation`` in the form of the parameter ``readout``: `training_codes` of the first layer.
+            ``layers_[i].representation`` of the layer i, in this form: `training_codes`.
         """
-        return self.fit(X, y).training_codes()
+        self.fit(X, y)
+        return self._fit_output(X, self._places(layer), self._form(readout, self._code_form))
 
-    def training_codes(self, attribute: Hashable = None) -> np.ndarray:
+    def training_codes(self, layer: Hashable = None) -> np.ndarray:
         """Return the codes of the fit, ``layers_[i].representation`` of one layer i, in the form of ``readout``.
 
         There all training samples are nodes of the graphs; `transform` gives them the codes of new samples.
 
         Parameters
         ----------
-        attribute : str, int or None, default=None
-            Which layer: a name from ``attributes_``, "rest", or a position in ``layers_``. None means the first.
+        layer : int, str or None, default=None
+            Layer as for `transform`; None means the parameter ``layer``.
 
         Returns
         -------
         H : ndarray of shape (n_samples, n_components)
             Codes, in the units of X unless whitened, in the form of the parameter ``readout``.
         """
-        check_is_fitted(self)
-        i = self._position(attribute)
-        return self._read(i, self.layers_[i].representation)
+        places, form = self._places(layer), self._form(None, self._code_form)
+        return side_by_side([self._reader(i, form)(self.layers_[i].representation) for i in places])
 
-    def _read(self, i: int, H: np.ndarray, readout: str | None = None) -> np.ndarray:
+    def _reader(self, place: int, form: str) -> Readout:
         # Distances are those of the bands, not of the input.
-        return reader(readout or self.readout, replace(self.layers_[i], components=self.layers_[i].weights))(H)
+        return reader(form, replace(self.layers_[place], components=self.layers_[place].weights))
 
-    def _position(self, attribute: Hashable) -> int:
-        """Return the position of a layer in ``layers_``."""
-        names, n = [*self.attributes_, REST], len(self.layers_)
-        if attribute is None:
-            return 0
-        if attribute in names:
-            return names.index(attribute)
-        if isinstance(attribute, Integral) and -n <= attribute < n:
-            return int(attribute) % n
-        raise ValueError(
-            f"attribute={attribute!r} is none of the {n} layers: give one of the names {names}, or a position."
-        )
+    @property
+    def _layer_names(self) -> Mapping[Hashable, int]:
+        named = {name: i for i, name in enumerate(self.attributes_) if not isinstance(name, Integral)}
+        return {REST: len(self.attributes_)} | named
+
+    def _place_name(self, place: int) -> str:
+        name = [*self.attributes_, REST][place]
+        return name if isinstance(name, str) else super()._place_name(place)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -134,6 +134,7 @@ class Batches(Deep):
         X = self._validate(X, reset=not hasattr(self, "layers_"))
         if not hasattr(self, "layers_"):
             self._sizes, self.pretraining_histories_ = layer_sizes(self.layers, *X.shape), []
+            self._check_layer(len(self._sizes))
             self._ridges = self._weights_of_ridges(wrap(X))
         with threads.own_threads():
             data = wrap(X)

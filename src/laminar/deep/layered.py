@@ -83,7 +83,6 @@ class Layered(CallbackSupportMixin, Coder):
         self.layers_ = [Layer(*parts) for parts in zip(weights, bases, codes, ridges, strict=True)]
         self.components_ = bases[-1]
         self.clusters_ = self._clusters()
-        self._n_features_out = len(self.components_)
 
     # ---- using a stack with an activation ------------------------------------------------------------------------
 
@@ -92,17 +91,19 @@ class Layered(CallbackSupportMixin, Coder):
             return super()._code(X, layer, method)
         self._check_room(wrap(X))
         # Of the many codes that could be found, those next to a training sample's are as good as that sample's.
-        return code(X, self._stack, layer, method, anchors=self._layer(layer).representation)
+        return code(X, self._stack, layer, method, anchors=self.layers_[layer].representation)
 
-    def inverse_transform(self, H: ArrayLike, *, layer: int | str = -1, to: int | str | None = None) -> np.ndarray:
-        """Reconstruct samples, or the codes of a lower layer, from codes.
+    def inverse_transform(
+        self, H: ArrayLike, *, layer: int | str | None = None, to: int | str | None = None
+    ) -> np.ndarray:
+        """Reconstruct samples, or the codes of a lower layer, from raw codes.
 
         Parameters
         ----------
         H : array-like of shape (n_samples, layers[layer])
-            Codes.
-        layer : int or str, default=-1
-            Position in ``layers_``, or name, of the layer they belong to.
+            Codes, those of ``readout="raw"``.
+        layer : int, str or None, default=None
+            Position in ``layers_``, or name, of the layer they belong to; None means the parameter ``layer``.
         to : int, str or None, default=None
             Layer whose implied codes are returned, ``H Z_layer ... Z_{to+1}`` (eq. 8 of Trigeorgis et al.), through the
             activations if there are any; None means the input.
@@ -113,9 +114,9 @@ class Layered(CallbackSupportMixin, Coder):
             The reconstruction.
         """
         check_is_fitted(self)
-        start = range(len(self.layers_))[self._checked(layer)]
-        codes = dense(self._check_codes(H, start))
-        end = -1 if to is None else range(len(self.layers_))[self._checked(to)]
+        start = self._position(layer)
+        codes = dense(self._check_codes(H, self.layers_[start]))
+        end = -1 if to is None else self._layer_at(to)
         if end > start:
             raise ValueError(f"to={to!r} is above layer={layer!r}: implied codes are those of a lower layer.")
         if self._stack is not None and to is None:
@@ -144,18 +145,13 @@ class Layered(CallbackSupportMixin, Coder):
             The product.
         """
         check_is_fitted(self)
-        start, end = (range(len(self.layers_))[self._checked(i)] for i in (layer, to))
+        start, end = self._layer_at(layer), self._layer_at(to)
         if end > start:
             raise ValueError(f"to={to!r} is above layer={layer!r}: a mapping goes from a layer to a lower one.")
         product = np.eye(len(self.layers_[start].weights), dtype=self.components_.dtype)
         for i in range(start, end, -1):
             product = product @ self.layers_[i].weights
         return product
-
-    def _checked(self, layer: int | str) -> int:
-        """Return the position of a layer, or raise an error."""
-        self._layer(layer)
-        return self._layer_at(layer)
 
     def score(self, X: Data, y: ArrayLike | None = None) -> float:
         """Return the explained part of X, 1 for a perfect fit.

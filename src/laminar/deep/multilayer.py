@@ -87,8 +87,12 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
         "published" makes the multiplicative updates of [1]_ and [2]_, without extrapolation.
     n_clusters : int or None, default=None
         Number of clusters of `predict` and `fit_predict`; None means the size of the top layer.
-    readout : {"whitened", "raw", "isometric"}, default="whitened"
-        Form of the codes that is clustered, see `transform`.
+    readout : {"auto", "raw", "whitened", "isometric"}, default="auto"
+        Form of the codes that `transform` and `fit_transform` return and that is clustered, see `transform`. "auto"
+        returns raw codes and clusters whitened ones.
+    layer : int or "all", default=-1
+        Layer that `transform`, `fit_transform`, `cluster`, `predict` and `fit_predict` use: its position in
+        ``layers_``, or "all", the codes of all layers side by side.
     callback : callable or None, default=None
         Called after every iteration with a `laminar.callbacks.FitState`, the iterations of all layers
         counted on, the objective that of the layer that is being fitted. The fit stops when it returns True; layers not
@@ -107,8 +111,8 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
     components_ : ndarray of shape (k_m, n_features)
         The components of the top layer, ``layers_[-1].components``.
     clusters_ : Clusters
-        k-means of the top codes in the form of ``readout``, fitted when `predict`, `fit_predict` or `cluster` first
-        needs it.
+        k-means of the codes of ``layer`` in the form of ``readout``, fitted when `predict`, `fit_predict` or `cluster`
+        first needs it.
     reconstruction_err_ : float
         ``||X - H_m S_m Z_m ... S_1 Z_1||``, the Frobenius norm of the residual; with ``loss="kl"`` the divergence.
     objective_histories_ : list of ndarray
@@ -190,7 +194,8 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
         eta=None,
         rule="fast",
         n_clusters=None,
-        readout="whitened",
+        readout="auto",
+        layer=-1,
         callback=None,
         random_state=None,
         verbose=0,
@@ -206,6 +211,7 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
         self.rule = rule
         self.n_clusters = n_clusters
         self.readout = readout
+        self.layer = layer
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose
@@ -230,6 +236,7 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
         self._check_parameters()
         X = self._validate(X, reset=True)
         self._sizes = layer_sizes(self.layers, *X.shape)
+        self._check_layer(len(self._sizes))
         starts = self._starts()
         with threads.own_threads(), hooks(self, self.max_iter * len(starts), X, y) as hook:
             self._keep(wrap(X), self._fit_layers(X, starts, hook))
@@ -266,7 +273,10 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
                 factors = {name: F.copy() for name, F in snapshot().items()}
                 value = float(problem.in_units(objective))
                 at = Solution(factors, [value], iteration, False, [iteration])
-                return copy(self)._keep(data, [*layers, self._finished(at, problem)])
+                model = copy(self)
+                if len(layers) + 1 < len(self._sizes):
+                    model.layer = -1  # the top of those begun
+                return model._keep(data, [*layers, self._finished(at, problem)])
 
             stopped = stopped or hook(done + iteration, problem.in_units(objective), fitted)
             return stopped

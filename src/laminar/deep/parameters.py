@@ -6,7 +6,7 @@ from numbers import Integral, Real
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._base.clusters import READOUTS
+from .._base.output import OUTPUT
 from .._base.parameters import refuse_unused
 from .._engine.starts import STARTS
 from .layered import Layered
@@ -34,7 +34,7 @@ class DeepParameters(Layered):
         "eta": [Interval(Real, 0, 1, closed="right"), None],
         "rule": [StrOptions({"fast", "published"})],
         "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
-        "readout": [StrOptions(set(READOUTS))],
+        **OUTPUT,
         "callback": [callable, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],

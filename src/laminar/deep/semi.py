@@ -109,8 +109,12 @@ class DeepSemiNMF(Batches):
         accelerated gradient for each factor in turn, section 3.1 of [1]_.
     n_clusters : int or None, default=None
         Number of clusters of `predict` and `fit_predict`; None means the size of the top layer.
-    readout : {"whitened", "raw", "isometric"}, default="whitened"
-        Form of the codes that is clustered, see `transform`; [1]_ clusters the raw codes.
+    readout : {"auto", "raw", "whitened", "isometric"}, default="auto"
+        Form of the codes that `transform` and `fit_transform` return and that is clustered, see `transform`. "auto"
+        returns raw codes and clusters whitened ones; [1]_ clusters raw codes.
+    layer : int or "all", default=-1
+        Layer that `transform`, `fit_transform`, `cluster`, `predict` and `fit_predict` use: its position in
+        ``layers_``, or "all", the codes of all layers side by side.
     callback : callable or None, default=None
         Called after every iteration with a `laminar.callbacks.FitState`; the fit, or the pre-training of the layer,
         stops when it returns True.
@@ -129,8 +133,8 @@ class DeepSemiNMF(Batches):
         The basis Z_m ... Z_1 of the top layer, with rows of unit Euclidean norm. With an activation, the change of the
         reconstruction when one top code alone goes from 0 to its root mean square.
     clusters_ : Clusters
-        k-means of the top codes in the form of ``readout``, fitted when `predict`, `fit_predict` or `cluster` first
-        needs it.
+        k-means of the codes of ``layer`` in the form of ``readout``, fitted when `predict`, `fit_predict` or `cluster`
+        first needs it.
     reconstruction_err_ : float
         ``||X - H_m Z_m ... Z_1||``, or ``||X - H_1 Z_1||`` with an activation, the Frobenius norm of the residual.
     objective_history_ : ndarray of shape (n_accepted,)
@@ -232,7 +236,8 @@ class DeepSemiNMF(Batches):
         eta=None,
         rule="fast",
         n_clusters=None,
-        readout="whitened",
+        readout="auto",
+        layer=-1,
         callback=None,
         random_state=None,
         verbose=0,
@@ -257,6 +262,7 @@ class DeepSemiNMF(Batches):
         self.rule = rule
         self.n_clusters = n_clusters
         self.readout = readout
+        self.layer = layer
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose
@@ -287,6 +293,7 @@ class DeepSemiNMF(Batches):
         X = self._validate(X, reset=True)
         self._stream = self._online = None
         self._sizes = layer_sizes(self.layers, *X.shape)
+        self._check_layer(len(self._sizes))
         with threads.own_threads(), hooks(self, max(self.max_iter, 1), X, y) as hook:
             data = wrap(X)
             data.unit(2)  # refuses X out of range before anything else

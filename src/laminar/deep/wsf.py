@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from numbers import Real
 from typing import Any, Self
 
@@ -132,8 +132,12 @@ class DeepWSF(Deep):
         codes alone; with an activation Nesterov's accelerated gradient for each factor in turn, section 3.1 of [1]_.
     n_clusters : int or None, default=None
         Number of clusters of `predict` and `fit_predict`; None means the size of the top layer.
-    readout : {"whitened", "raw", "isometric"}, default="whitened"
-        Form of the codes that is clustered, see `transform`; [1]_ clusters the raw codes.
+    readout : {"auto", "raw", "whitened", "isometric"}, default="auto"
+        Form of the codes that `transform` and `fit_transform` return and that is clustered, see `transform`. "auto"
+        returns raw codes and clusters whitened ones; [1]_ clusters raw codes.
+    layer : int or str, default=-1
+        Layer that `transform`, `fit_transform`, `cluster`, `predict` and `fit_predict` use: its position in
+        ``layers_``, the name of an attribute, or "all", the codes of all layers side by side.
     callback : callable or None, default=None
         Called after every iteration with a `laminar.callbacks.FitState`; the fit, or the pre-training of the layer,
         stops when it returns True.
@@ -157,8 +161,8 @@ class DeepWSF(Deep):
         The basis Z_m ... Z_1 of the top layer, with rows of unit Euclidean norm. With an activation, the change of the
         reconstruction when one top code alone goes from 0 to its root mean square.
     clusters_ : Clusters
-        k-means of the top codes in the form of ``readout``, fitted when `predict`, `fit_predict` or `cluster` first
-        needs it.
+        k-means of the codes of ``layer`` in the form of ``readout``, fitted when `predict`, `fit_predict` or `cluster`
+        first needs it.
     reconstruction_err_ : float
         ``||X - H_m Z_m ... Z_1||``, or ``||X - H_1 Z_1||`` with an activation, the Frobenius norm of the residual.
     objective_history_ : ndarray of shape (n_accepted,)
@@ -264,7 +268,8 @@ class DeepWSF(Deep):
         eta=None,
         rule="fast",
         n_clusters=None,
-        readout="whitened",
+        readout="auto",
+        layer=-1,
         callback=None,
         random_state=None,
         verbose=0,
@@ -293,6 +298,7 @@ class DeepWSF(Deep):
         self.rule = rule
         self.n_clusters = n_clusters
         self.readout = readout
+        self.layer = layer
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose
@@ -330,10 +336,13 @@ class DeepWSF(Deep):
             data = wrap(X)
             data.unit(2)  # refuses X out of range before anything else
             self.attribute_scores_: dict = {}
+            # All on the top layer until they are assigned, which may need a fit without labels.
+            self.attribute_layers_ = dict.fromkeys(names, len(self._sizes) - 1)
+            self._check_layer(len(self._sizes))
             where = self._assign(X, data, attributes, init)
+            self.attribute_layers_ = dict(zip(names, where, strict=True))
             links = self._links(X, attributes, alphas)
             self._run(X, data, self._penalties(X, links, where, groups), init, hook)
-        self.attribute_layers_ = dict(zip(names, where, strict=True))
         self._warn_unconverged()
         return self
 
@@ -346,15 +355,9 @@ class DeepWSF(Deep):
         if self.batch_size is not None and not self._network:
             raise ValueError('batch_size needs an activation here, or solver="adam" or "sgd": labels link the batches.')
 
-    def _layer_at(self, layer: int | str) -> int:
-        if isinstance(layer, str):
-            if layer not in self.attribute_layers_:
-                raise ValueError(
-                    f"layer={layer!r} is no attribute of the fit: give one of {list(self.attribute_layers_)}, or a "
-                    "position."
-                )
-            return self.attribute_layers_[layer]
-        return layer
+    @property
+    def _layer_names(self) -> Mapping[Hashable, int]:
+        return {name: i for name, i in self.attribute_layers_.items() if isinstance(name, str)}
 
     # ---- which labels shape which layer --------------------------------------------------------------------------
 

@@ -204,8 +204,8 @@ def layer_features(
     if hasattr(model, "training_codes"):
         if readout is not None:
             raise ValueError(f"{type(model).__name__} has one read-out of a layer, its parameter: leave readout=None.")
-        name = [*model.attributes_, "rest"][layer]
-        return model.training_codes(name) if X is None else model._transform(X, attribute=name)
+        form = model._form(None, model._code_form)
+        return model.training_codes(layer) if X is None else model._transform(X, layer, form)
     top = view is None and layer in (-1, len(model.layers_) - 1)
     found = model.views_[view].layers[layer] if view is not None else model.layers_[layer]
     if X is None:
@@ -215,7 +215,8 @@ def layer_features(
     else:
         H = model._transform(X) if top else model._transform(X, layer=layer)
     if readout is None and top:
-        return model.clusters_.features(H)
+        # In double precision, as `cluster` has them.
+        return model._reader(model._places(-1)[-1], model._form(None, model._cluster_form))(H.astype(np.float64))
     return reader(readout or "whitened", found)(H)
 
 

@@ -9,10 +9,11 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
-from .._base.clusters import embed, readout_basis
+from .._base.clusters import Clusters, Readout, embed, readout_basis
 from .._base.coding import Layer
-from .._base.graph_clusters import clusters_of
+from .._base.graph_clusters import GraphClusters
 from .._base.views import ViewCoder
 from .._engine.constraints import Constraint, Free, NonNegative
 from .._engine.data.derived import Normalized, Stacked
@@ -107,28 +108,28 @@ class SharedCoder(CallbackSupportMixin, ViewCoder):
         self.layers_ = [Layer(self.components_, self.components_, H)]
         self.objective_history_ = np.array(solution.history) * shared.compact.scale**2
         self.history_iterations_ = np.array(solution.iterations)
-        self.n_iter_, self.converged_, self._n_features_out = solution.n_iter, solution.converged, H.shape[1]
+        self.n_iter_, self.converged_ = solution.n_iter, solution.converged
         weighted = Z * shared.roots(powers, Z.dtype)
         self._basis = readout_basis(H, weighted, *shared.spread(powers), self.n_clusters or H.shape[1])
-        self.embedding_ = self._read_out(H, "whitened")
-        self.clusters_ = clusters_of(
-            H,
-            self.random_state,
-            self._basis,
-            clustering=self.clustering,
-            readout=self.readout,
-            graph=self._cluster_graph,
-        )
+        self.embedding_ = embed(H, self._basis).astype(H.dtype)
+        self.clusters_ = self._clusters()
         return self
 
     # ---- what a fitted model is used for -------------------------------------------------------------------------
 
-    def _read_out(self, H: np.ndarray, readout: str) -> np.ndarray:
-        if readout == "whitened":
-            return embed(H, self._basis).astype(H.dtype)
-        if readout == "isometric":
-            return (H @ isometry(self._weighted().T)).astype(H.dtype)
-        return H
+    def _reader(self, place, form: str) -> Readout:
+        """Return a form of the shared codes; that of ``embedding_`` is the whitened one."""
+        if form == "whitened":
+            return Readout(self._basis, unit=True)
+        if form == "isometric":
+            return Readout(isometry(self._weighted().T))
+        return super()._reader(place, form)
+
+    def _clusters_at(self, places: list, form: str, random_state, n_init: int = 20) -> Clusters:
+        H, read = self._fit_codes(places), self._joined_reader(places, form)
+        if self.clustering == "kmeans":
+            return Clusters(H, random_state, read, n_init=n_init)
+        return GraphClusters(H, random_state, read, self._cluster_graph, n_init=n_init)
 
     def _weighted(self) -> np.ndarray:
         """Return transposed components, with the weights of their views."""
@@ -156,11 +157,12 @@ class SharedCoder(CallbackSupportMixin, ViewCoder):
         Parameters
         ----------
         H : array-like of shape (n_samples, n_codes)
-            Codes.
+            The codes that all views share, those of ``readout="raw"``.
 
         Returns
         -------
         X : ndarray of shape (n_samples, n_features of all views)
             ``mean_ + H @ components_``: samples of unit norm in every view, side by side.
         """
-        return super().inverse_transform(H) + self.mean_
+        check_is_fitted(self)
+        return self._check_codes(H, self.layers_[-1]) @ self.components_ + self.mean_

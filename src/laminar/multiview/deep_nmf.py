@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._base.coding import Layer
+from .._base.output import OUTPUT
 from .._base.parameters import refuse_unused
 from .._engine.monitor import Monitor, Solution
 from .._utils import threads
@@ -77,8 +78,13 @@ class MultiViewDeepNMF(LayeredViews):
     clustering : {"spectral", "kmeans"}, default="spectral"
         Spectral clustering of the graph of the ``n_neighbors`` nearest neighbours of the codes, as in [1]_, or k-means
         of the codes.
-    readout : {"raw", "whitened"}, default="raw"
-        Form of the codes that is clustered: H itself, as in [1]_, or ``embedding_``.
+    readout : {"auto", "raw", "whitened", "isometric"}, default="auto"
+        Form of the codes that `transform` and `fit_transform` return and that is clustered, see `transform`; the
+        whitened one of the shared codes is that of ``embedding_``. "auto" is "raw", as in [1]_.
+    layer : int or "all", default=-1
+        Layer that `transform`, `fit_transform`, `cluster`, `predict` and `fit_predict` use. The last is the one that
+        all views share; of a lower one the codes of all views are side by side. "all" is the lower layers of every
+        view, then the shared one.
     view_sizes : sequence of int or None, default=None
         Number of features of each view, where X is one array with the views side by side. None means that one array is
         one view.
@@ -229,7 +235,7 @@ class MultiViewDeepNMF(LayeredViews):
         "gamma": [Interval(Real, 0, None, closed="neither"), None],
         "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
         "clustering": [StrOptions({"spectral", "kmeans"})],
-        "readout": [StrOptions({"raw", "whitened"})],
+        **OUTPUT,
         "view_sizes": ["array-like", None],
         "normalize": ["boolean"],
         "pretraining": [StrOptions({"semi-nmf"}), None],
@@ -255,7 +261,8 @@ class MultiViewDeepNMF(LayeredViews):
         gamma=None,
         n_clusters=None,
         clustering="spectral",
-        readout="raw",
+        readout="auto",
+        layer=-1,
         view_sizes=None,
         normalize=True,
         pretraining="semi-nmf",
@@ -278,6 +285,7 @@ class MultiViewDeepNMF(LayeredViews):
         self.n_clusters = n_clusters
         self.clustering = clustering
         self.readout = readout
+        self.layer = layer
         self.view_sizes = view_sizes
         self.normalize = normalize
         self.pretraining = pretraining
@@ -289,6 +297,8 @@ class MultiViewDeepNMF(LayeredViews):
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose
+
+    _cluster_form = "raw"
 
     @with_callbacks
     def fit(self, X: ViewData, y: ArrayLike | None = None) -> Self:
@@ -318,7 +328,9 @@ class MultiViewDeepNMF(LayeredViews):
         with threads.own_threads(), hooks(self, self.max_iter, X, y) as hook:
             rng, shared = check_random_state(self.random_state), self._shared_codes(views)
             self._warn_constant_views(shared, views)
-            sizes, graphs = view_layer_sizes(self.layers, shared.views, self.n_clusters), self._graphs(shared, views)
+            sizes = view_layer_sizes(self.layers, shared.views, self.n_clusters)
+            self._check_layer(len(sizes))
+            graphs = self._graphs(shared, views)
             fit = self._publish if self.rule == "published" else self._fine_tune
             solution, layers, histories = fit(
                 shared, sizes, graphs, rng, self._pretraining(hook), self._monitor(shared, hook)

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._base.clusters import reader
 from .._base.coding import Layer
+from .._base.output import OUTPUT
 from .._base.views import ViewCoder
 from .._engine.data.matrix import smallest
 from .._engine.data.wrap import wrap
@@ -63,8 +63,11 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
     rule : {"fast", "published"}, default="fast"
         Coordinate descent with extrapolation, and in the end the minimiser of (1) over all H_v and C for the final
         components; or the multiplicative updates of [1]_.
-    readout : {"raw", "whitened"}, default="raw"
-        Form of the consensus that is clustered: as it is, or whitened, with rows of unit norm.
+    readout : {"auto", "raw", "whitened", "isometric"}, default="auto"
+        Form of the consensus that `transform` and `fit_transform` return and that is clustered, see `transform`. "auto"
+        is "raw".
+    layer : int or "all", default=-1
+        Position in ``layers_``, which has one layer.
     view_sizes : sequence of int or None, default=None
         Number of features of each view, where X is one array with the views side by side. None means that one array is
         one view.
@@ -160,7 +163,7 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
         "max_inner_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "rule": [StrOptions(set(RULES))],
-        "readout": [StrOptions({"raw", "whitened"})],
+        **OUTPUT,
         "view_sizes": ["array-like", None],
         "callback": [callable, None],
         "random_state": ["random_state"],
@@ -178,7 +181,8 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
         max_inner_iter=200,
         tol=1e-4,
         rule="fast",
-        readout="raw",
+        readout="auto",
+        layer=-1,
         view_sizes=None,
         callback=None,
         random_state=None,
@@ -193,10 +197,13 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
         self.tol = tol
         self.rule = rule
         self.readout = readout
+        self.layer = layer
         self.view_sizes = view_sizes
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose
+
+    _cluster_form = "raw"
 
     @with_callbacks
     def fit(self, X: ViewData, y: ArrayLike | None = None) -> Self:
@@ -216,6 +223,7 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
             The fitted estimator.
         """
         self._validate_params()
+        self._check_layer(1)
         read = self._read(X, allow_missing=False)
         alpha = self._weights(len(read.names))
         with threads.own_threads(), hooks(self, self.max_iter, X, y) as hook:
@@ -323,7 +331,6 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
         self.representations_ = dict(zip(read.names, codes, strict=True))
         self.layers_ = [Layer(self.components_, self.components_, self.consensus_)]
         self.clusters_ = self._clusters()
-        self._n_features_out = self._width
         return self
 
     # ---- what a fitted model is used for -------------------------------------------------------------------------
@@ -341,9 +348,6 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
             left += unit * data.distance(H * H.dtype.type(total / data.scale), Z)
             whole += unit * data.sqnorm
         return 1 - left / whole if whole else 1.0
-
-    def _read_out(self, H: np.ndarray, readout: str) -> np.ndarray:
-        return reader(readout, self.layers_[0])(H)
 
     def _bases(self, dtype) -> list[np.ndarray]:
         """Return transposed components of each view, with sum one."""

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._base.coding import Layer
+from .._base.output import OUTPUT
 from .._engine.data.derived import Stacked
 from .._engine.monitor import Monitor, Solution
 from .._engine.problem import smooth_codes
@@ -59,8 +60,11 @@ class MultiViewSemiNMF(SharedCoder):
         directions of the codes are in ``embedding_``.
     clustering : {"spectral", "kmeans"}, default="spectral"
         Spectral clustering of the graph of the codes, or k-means of the codes.
-    readout : {"whitened", "raw"}, default="whitened"
-        Form of the codes that is clustered: ``embedding_``, or H itself.
+    readout : {"auto", "raw", "whitened", "isometric"}, default="auto"
+        Form of the codes that `transform` and `fit_transform` return and that is clustered, see `transform`; the
+        whitened one is that of ``embedding_``. "auto" returns raw codes and clusters whitened ones.
+    layer : int or "all", default=-1
+        Position in ``layers_``, which has one layer.
     view_sizes : sequence of int or None, default=None
         Number of features of each view, where X is one array with the views side by side. None means that one array is
         one view.
@@ -169,7 +173,7 @@ class MultiViewSemiNMF(SharedCoder):
         "neighbor_graph": [StrOptions({"rank", "knn"}), Graph],
         "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
         "clustering": [StrOptions({"spectral", "kmeans"})],
-        "readout": [StrOptions({"whitened", "raw"})],
+        **OUTPUT,
         "view_sizes": ["array-like", None],
         "normalize": ["boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -188,7 +192,8 @@ class MultiViewSemiNMF(SharedCoder):
         neighbor_graph="rank",
         n_clusters=None,
         clustering="spectral",
-        readout="whitened",
+        readout="auto",
+        layer=-1,
         view_sizes=None,
         normalize=True,
         max_iter=150,
@@ -204,6 +209,7 @@ class MultiViewSemiNMF(SharedCoder):
         self.n_clusters = n_clusters
         self.clustering = clustering
         self.readout = readout
+        self.layer = layer
         self.view_sizes = view_sizes
         self.normalize = normalize
         self.max_iter = max_iter
@@ -233,6 +239,7 @@ class MultiViewSemiNMF(SharedCoder):
             The fitted estimator.
         """
         self._validate_params()
+        self._check_layer(1)
         views = self._read(X, observed)
         with threads.own_threads(), hooks(self, self.max_iter, X, y) as hook:
             shared = self._shared_codes(views)

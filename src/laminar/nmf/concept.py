@@ -69,8 +69,11 @@ class ConceptFactorization(Factorizer):
         with a kernel, they need all inner products at once, of at most 20000 samples.
     n_clusters : int or None, default=None
         Number of clusters of `predict` and `fit_predict`; None means ``n_components``.
-    readout : {"whitened", "raw", "isometric"}, default="whitened"
-        Form of the codes that is clustered, see `transform`.
+    readout : {"auto", "raw", "whitened", "isometric"}, default="auto"
+        Form of the codes that `transform` and `fit_transform` return and that is clustered, see `transform`. "auto"
+        returns raw codes and clusters whitened ones.
+    layer : int or "all", default=-1
+        Position in ``layers_``, which has one layer.
     callback : callable or None, default=None
         Called after every iteration with a `laminar.callbacks.FitState`; the fit stops when it returns True.
     random_state : int, RandomState instance or None, default=None
@@ -181,7 +184,8 @@ class ConceptFactorization(Factorizer):
         eta=None,
         rule="fast",
         n_clusters=None,
-        readout="whitened",
+        readout="auto",
+        layer=-1,
         callback=None,
         random_state=None,
         verbose=0,
@@ -198,6 +202,7 @@ class ConceptFactorization(Factorizer):
         self.rule = rule
         self.n_clusters = n_clusters
         self.readout = readout
+        self.layer = layer
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose
@@ -259,15 +264,15 @@ class ConceptFactorization(Factorizer):
 
     # ---- what a kernel cannot give -------------------------------------------------------------------------------
 
-    def inverse_transform(self, H: ArrayLike, *, layer: int = -1) -> np.ndarray:
-        """Reconstruct samples from codes; an error is raised with a kernel.
+    def inverse_transform(self, H: ArrayLike, *, layer: int | str | None = None) -> np.ndarray:
+        """Reconstruct samples from raw codes; an error is raised with a kernel.
 
         Parameters
         ----------
         H : array-like of shape (n_samples, n_components)
-            Codes.
-        layer : int, default=-1
-            Position in ``layers_``, which has one entry.
+            Codes, those of ``readout="raw"``.
+        layer : int, str or None, default=None
+            Position in ``layers_``, which has one entry; None means the parameter ``layer``.
 
         Returns
         -------

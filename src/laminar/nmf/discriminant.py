@@ -70,8 +70,11 @@ class DiscriminantNMF(NonNegativeData, Penalized):
         ``between=0``.
     n_clusters : int or None, default=None
         Number of clusters of `predict` and `fit_predict`; None means ``n_components``.
-    readout : {"whitened", "raw", "isometric"}, default="whitened"
-        Form of the codes that is clustered, see `transform`.
+    readout : {"auto", "raw", "whitened", "isometric"}, default="auto"
+        Form of the codes that `transform` and `fit_transform` return and that is clustered, see `transform`. "auto"
+        returns raw codes and clusters whitened ones.
+    layer : int or "all", default=-1
+        Position in ``layers_``, which has one layer.
     callback : callable or None, default=None
         Called after every iteration with a `laminar.callbacks.FitState`; the fit stops when it returns True.
     random_state : int, RandomState instance or None, default=None
@@ -173,7 +176,8 @@ class DiscriminantNMF(NonNegativeData, Penalized):
         eta=None,
         rule="fast",
         n_clusters=None,
-        readout="whitened",
+        readout="auto",
+        layer=-1,
         callback=None,
         random_state=None,
         verbose=0,
@@ -190,6 +194,7 @@ class DiscriminantNMF(NonNegativeData, Penalized):
         self.rule = rule
         self.n_clusters = n_clusters
         self.readout = readout
+        self.layer = layer
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose

@@ -63,8 +63,11 @@ class SemiNMF(Ridged):
         "published" makes the updates of [1]_, without extrapolation.
     n_clusters : int or None, default=None
         Number of clusters of `predict` and `fit_predict`; None means ``n_components``.
-    readout : {"whitened", "raw", "isometric"}, default="whitened"
-        Form of the codes that is clustered, see `transform`.
+    readout : {"auto", "raw", "whitened", "isometric"}, default="auto"
+        Form of the codes that `transform` and `fit_transform` return and that is clustered, see `transform`. "auto"
+        returns raw codes and clusters whitened ones.
+    layer : int or "all", default=-1
+        Position in ``layers_``, which has one layer.
     callback : callable or None, default=None
         Called after every iteration with a `laminar.callbacks.FitState`; the fit stops when it returns True.
     random_state : int, RandomState instance or None, default=None

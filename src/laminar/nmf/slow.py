@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import Bounds, minimize
 from sklearn.utils._param_validation import Interval
 
-from .._base.coding import in_units_of, nameable
+from .._base.coding import in_units_of
 from .._base.factorizer import Factorization, NonNegativeData
 from .._base.penalized import Penalized
 from .._engine.constraints import NonNegative
@@ -71,8 +71,11 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
         ``scale="none"``.
     n_clusters : int or None, default=None
         Number of clusters of `predict` and `fit_predict`; None means ``n_components``.
-    readout : {"whitened", "raw", "isometric"}, default="whitened"
-        Form of the codes that is clustered, see `transform`.
+    readout : {"auto", "raw", "whitened", "isometric"}, default="auto"
+        Form of the codes that `transform` and `fit_transform` return and that is clustered, see `transform`. "auto"
+        returns raw codes and clusters whitened ones.
+    layer : int or "all", default=-1
+        Position in ``layers_``, which has one layer.
     callback : callable or None, default=None
         Called after every iteration with a `laminar.callbacks.FitState`; the fit stops when it returns True.
     random_state : int, RandomState instance or None, default=None
@@ -176,7 +179,8 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
         eta=None,
         rule="fast",
         n_clusters=None,
-        readout="whitened",
+        readout="auto",
+        layer=-1,
         callback=None,
         random_state=None,
         verbose=0,
@@ -192,6 +196,7 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
         self.rule = rule
         self.n_clusters = n_clusters
         self.readout = readout
+        self.layer = layer
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose
@@ -219,14 +224,14 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
 
     # ---- codes of sequences --------------------------------------------------------------------------------------
 
-    def transform(  # type: ignore[override]  # sequences
+    def transform(  # sequences
         self,
         X: Data,
         groups: ArrayLike | None = None,
         *,
-        layer: int = -1,
+        layer: int | str | None = None,
         method: str = "nonnegative",
-        readout: str = "raw",
+        readout: str | None = None,
     ) -> np.ndarray:
         """Compute the codes of sequences for the fitted components.
 
@@ -241,22 +246,24 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
         groups : array-like of shape (n_samples,), default=None
             Sequence of each frame. None means one sequence, as in `fit`. Frames that each have a sequence of their own
             are coded independently of each other, as with ``alpha=0``.
-        layer : int, default=-1
-            Position in ``layers_``, which has one layer.
+        layer : int, "all" or None, default=None
+            Position in ``layers_``, which has one layer. None means the parameter ``layer``.
         method : {"nonnegative", "pinv"}, default="nonnegative"
             "pinv" is unconstrained least squares for every frame by itself, without the penalty: faster, with codes of
             any sign.
-        readout : {"raw", "whitened", "isometric"}, default="raw"
-            Form of the codes: H itself; whitened by the codes of the training samples, with rows of unit norm, the form
-            that is clustered, which does not depend on the basis of the codes; or times the square root of the Gram
-            matrix of the components, so that distances are those of the reconstructions, for classifiers.
+        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
+            Form of the codes: H itself, which is also "auto"; whitened by the codes of the training samples, with rows
+            of unit norm, which does not depend on the basis of the codes, for clusters; or times the square root of the
+            Gram matrix of the components, so that distances are those of the reconstructions, for classifiers. None
+            means the parameter ``readout``.
 
         Returns
         -------
         H : ndarray of shape (n_samples, n_components)
             Codes, in the units of X unless whitened.
         """
-        return nameable(self, self._transform(X, layer, method, readout, groups=groups))
+        places, form = self._places(layer), self._form(readout, self._code_form)
+        return self._output(self._parts(X, places, form, method=method, groups=groups), X, places)
 
     def score(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> float:
         """Return the explained part of X, 1 for a perfect fit.

@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from .._base.clusters import READOUTS, Clusters, Readout, reader
+from .._base.clusters import READOUTS, Readout
 from .._base.coding import Coder, Layer, in_units_of
+from .._base.output import OUTPUT
 from .._engine.data.matrix import Matrix
 from .._engine.data.svd import truncated_svd
 from .._engine.data.wrap import wrap
@@ -24,6 +25,7 @@ from .._engine.starts import best_components
 from .._utils import threads
 from .._utils.callbacks import CallbackSupportMixin, hooks, with_callbacks
 from .._utils.typing import Data
+from .._utils.validation import check_choice
 from ..graphs import Graph, Rank, as_graph
 from ..graphs.smoothing import smoothed_codes
 from .rotation import nonnegative_rotation
@@ -63,9 +65,12 @@ class SmoothedSemiNMF(CallbackSupportMixin, Coder):
     n_clusters : int or None, default=None
         Number of clusters of `predict` and `fit_predict`; None means the number of components. If given, U has at least
         ``2 n_clusters`` columns, otherwise k.
-    readout : {"directions", "whitened", "raw", "isometric"}, default="directions"
-        Form of the codes that is clustered: "directions" divides each column by the norm of its component, so that the
-        rows are those of (2), and scales them to unit norm; the others as in `transform`.
+    readout : {"auto", "raw", "whitened", "isometric", "directions"}, default="auto"
+        Form of the codes that `transform` and `fit_transform` return and that is clustered, see `transform`.
+        "directions" divides each column by the norm of its component, so that the rows are those of (2), and scales
+        them to unit norm. "auto" returns raw codes and clusters directions.
+    layer : int or "all", default=-1
+        Position in ``layers_``, which has one layer.
     callback : callable or None, default=None
         Called after every iteration with a `laminar.callbacks.FitState`; the fit stops when it returns True.
     random_state : int, RandomState instance or None, default=None
@@ -138,12 +143,14 @@ class SmoothedSemiNMF(CallbackSupportMixin, Coder):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
-        "readout": [StrOptions({"directions", *READOUTS})],
+        "readout": [StrOptions({"auto", "directions", *READOUTS})],
+        "layer": OUTPUT["layer"],
         "callback": [callable, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
     _constraints = SEMI
+    _cluster_form = "directions"
 
     def __init__(
         self,
@@ -154,7 +161,8 @@ class SmoothedSemiNMF(CallbackSupportMixin, Coder):
         max_iter=500,
         tol=1e-5,
         n_clusters=None,
-        readout="directions",
+        readout="auto",
+        layer=-1,
         callback=None,
         random_state=None,
         verbose=0,
@@ -166,6 +174,7 @@ class SmoothedSemiNMF(CallbackSupportMixin, Coder):
         self.tol = tol
         self.n_clusters = n_clusters
         self.readout = readout
+        self.layer = layer
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose
@@ -189,6 +198,7 @@ class SmoothedSemiNMF(CallbackSupportMixin, Coder):
             The fitted estimator.
         """
         self._validate_params()
+        self._check_layer(1)
         X = self._validate(X, reset=True)
         with threads.own_threads(), hooks(self, self.max_iter, X, y) as hook:
             data, rng = wrap(X), check_random_state(self.random_state)
@@ -230,11 +240,13 @@ class SmoothedSemiNMF(CallbackSupportMixin, Coder):
         self.layers_ = [Layer(self.components_, self.components_, in_units_of(data, H))]
         # Codes over the lengths of the components are the rows of (2).
         size = lengths * data.scale
-        directions = Readout(np.diag(safe_divide(np.ones_like(size), size)), unit=True)
-        read = directions if self.readout == "directions" else reader(self.readout, self.layers_[-1])
-        self.clusters_ = Clusters(self.layers_[-1].representation, self.random_state, read)
+        self._directions = Readout(np.diag(safe_divide(np.ones_like(size), size)), unit=True)
+        self.clusters_ = self._clusters()
         self.objective_history_ = np.array(solution.history)
         self.history_iterations_ = np.array(solution.iterations)
         self.n_iter_, self.converged_ = solution.n_iter, solution.converged
-        self._n_features_out = len(self.components_)
         return self
+
+    def _reader(self, place, form: str) -> Readout:
+        check_choice("readout", form, ("directions", *READOUTS))
+        return self._directions if form == "directions" else super()._reader(place, form)

@@ -11,23 +11,25 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.linalg import eigh, svd
 from scipy.sparse.csgraph import connected_components
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from .._base.clusters import READOUTS, Readout
 from .._base.coding import no_text
+from .._base.output import OUTPUT, LayerOutput
 from .._engine.data.svd import truncated_svd
 from .._engine.data.wrap import wrap
-from .._engine.linalg.small import column_signs, safe_divide
+from .._engine.linalg.small import column_signs, isometry, safe_divide
 from .._utils.typing import Data
+from .._utils.validation import check_choice
 from ..graphs import Chain
 
 Links = Sequence[np.ndarray]  # positions of successive frames: the earlier ones, the later ones
 
 
-class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SlowFeatureAnalysis(LayerOutput):
     """Slow feature analysis (SFA): linear features of a sequence that change least from frame to frame.
 
     Feature a is (x - mean) v_a. The filters v_a minimise one after the other, among features of unit variance that are
@@ -49,6 +51,12 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         "auto" takes the fewest whose features are about as slow as any on frames held out: whole sequences, or blocks
         of time where there is one sequence. The first ``n_components`` features are compared, the first alone if that
         is None.
+    readout : {"auto", "raw", "whitened", "isometric"}, default="auto"
+        Form of the features that `transform` and `fit_transform` return: as they are, which is also "auto"; with rows
+        of unit norm (they are white already); or times the square root of the Gram matrix of ``patterns_``, so that
+        distances are those of the reconstructions.
+    layer : int or "all", default=-1
+        Position of the layer, of which there is one; present for searches over several estimators.
     random_state : int, RandomState instance or None, default=None
         Seed of the randomised decomposition of data with more than 1500 frames and more than 1500 features.
 
@@ -123,12 +131,15 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             Interval(RealNotInt, 0, 1, closed="right"),
             None,
         ],
+        **OUTPUT,
         "random_state": ["random_state"],
     }
 
-    def __init__(self, n_components=None, *, n_pcs=None, random_state=None):
+    def __init__(self, n_components=None, *, n_pcs=None, readout="auto", layer=-1, random_state=None):
         self.n_components = n_components
         self.n_pcs = n_pcs
+        self.readout = readout
+        self.layer = layer
         self.random_state = random_state
 
     def fit(self, X: Data, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
@@ -149,6 +160,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             The fitted estimator.
         """
         self._validate_params()
+        self._check_layer(self._n_layers)
         with no_text():
             X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         chain = Chain().build(X, groups=groups).tocsr()
@@ -174,7 +186,6 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self.components_, self.patterns_ = ((signs * A).astype(X.dtype) for A in (filters, patterns))
         shares = (rotation.T * s[:r]) ** 2
         self.explained_variance_ratio_ = shares.sum(1) / frames.sqnorm
-        self._n_features_out = len(deltas)
         return self
 
     def _max_n_pcs(self, shape: tuple[int, int], *, max_auto: int = 256) -> int:
@@ -201,23 +212,72 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         shares = np.cumsum((S**2).sum(0)) / total
         return int(np.clip(np.searchsorted(shares, self.n_pcs) + 1, k, S.shape[1]))
 
-    def transform(self, X: Data) -> np.ndarray:
-        """Compute the slow features of frames.
+    def fit_transform(
+        self,
+        X: Data,
+        y: ArrayLike | None = None,
+        *,
+        layer: int | str | None = None,
+        readout: str | None = None,
+        **parameters,
+    ) -> np.ndarray:
+        """Fit the slow features and return those of the training frames.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Frames, in the fit or new.
+            Frames in order of time.
+        y : Ignored
+            Not used, present for API consistency.
+        layer : int, "all" or None, default=None
+            Position of the layer, of which there is one; None means the parameter ``layer``.
+        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
+            Form of the features, see the parameter of that name; None means its value.
+        **parameters : dict
+            Further arguments of `fit`.
 
         Returns
         -------
         features : ndarray of shape (n_samples, n_components)
             The slowest first.
         """
-        check_is_fitted(self)
+        return self.fit(X, y, **parameters).transform(X, layer=layer, readout=readout)
+
+    def transform(self, X: Data, *, layer: int | str | None = None, readout: str | None = None) -> np.ndarray:
+        """Compute the slow features of frames.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Frames, in the fit or new.
+        layer : int, "all" or None, default=None
+            Position of the layer, of which there is one; None means the parameter ``layer``.
+        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
+            Form of the features, see the parameter of that name; None means its value.
+
+        Returns
+        -------
+        features : ndarray of shape (n_samples, n_components)
+            The slowest first.
+        """
+        places = self._places(layer)
+        read = self._reader(places[0], self._form(readout, self._code_form))
         with no_text():
-            X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        return (X - self.mean_) @ self.components_.T
+            frames = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        return self._output([read((frames - self.mean_) @ self.components_.T)], X, places)
+
+    @property
+    def _n_layers(self) -> int:
+        return 1
+
+    def _n_codes(self, place: int) -> int:
+        return len(self.components_)
+
+    def _reader(self, place: int, form: str) -> Readout:
+        check_choice("readout", form, READOUTS)
+        if form == "isometric":
+            return Readout(isometry(self.patterns_))
+        return Readout(np.eye(len(self.components_)), unit=True) if form == "whitened" else Readout()
 
     def inverse_transform(self, X: Data) -> np.ndarray:
         """Reconstruct frames from features, by least squares over the training frames.

@@ -1,0 +1,141 @@
+"""`LayerOutput`: which layers of a fitted model `transform` returns, in which form, and the names of the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._set_output import _get_container_adapter
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from .clusters import READOUTS, Readout, reader, side_by_side
+
+OUTPUT: dict = {"readout": [StrOptions({"auto", *READOUTS})], "layer": [Integral, str]}
+"""Constraints of the parameters ``readout`` and ``layer``."""
+
+
+class LayerOutput(TransformerMixin, BaseEstimator):
+    """Base of all estimators with codes: the parameters ``layer`` and ``readout``, and tables with named columns.
+
+    Arguments of a method that are None mean the parameters. What ``layer`` means is a list of places, which are
+    positions in ``layers_`` unless a model has others.
+    """
+
+    layer: Any = -1
+    readout: str = "auto"
+    _main = -1  # the layer of ``components_``, whose columns have plain names
+    _code_form, _cluster_form = "raw", "whitened"  # what readout="auto" means
+
+    def __init_subclass__(cls, **keywords):
+        # scikit-learn's wrapper of `transform` has the names of the constructed layer alone; `_output` takes its place.
+        super().__init_subclass__(auto_wrap_output_keys=None, **keywords)
+        cls._sklearn_auto_wrap_output_keys = {"transform"}
+
+    # ---- which layers --------------------------------------------------------------------------------------------
+
+    @property
+    def _layer_names(self) -> Mapping[Hashable, int]:
+        """Positions of the layers that have names."""
+        return {}
+
+    @property
+    def _n_layers(self) -> int:
+        return len(self.layers_)
+
+    def _layer_at(self, layer, n_layers: int | None = None) -> int:
+        """Return the position of one layer, given by position or by name."""
+        n, names = self._n_layers if n_layers is None else n_layers, self._layer_names
+        if isinstance(layer, Hashable) and layer in names:
+            return names[layer]
+        if isinstance(layer, str):
+            known = (
+                f"give one of {list(names)}, or"
+                if names
+                else f"the layers of {type(self).__name__} have no names; give"
+            )
+            raise ValueError(f"layer={layer!r} is no attribute of the fit: {known} a position.")
+        if not isinstance(layer, Integral) or not -n <= int(layer) < n:
+            raise ValueError(
+                f"layer={layer!r} is out of range: the model has {n} layer{'s' * (n > 1)}, give a whole number from "
+                f"{-n} to {n - 1}."
+            )
+        return int(layer) % n
+
+    def _positions(self, layer, n_layers: int) -> list[int]:
+        if isinstance(layer, str) and layer == "all":
+            return list(range(n_layers))
+        return [self._layer_at(layer, n_layers)]
+
+    def _check_layer(self, n_layers: int) -> None:
+        """Refuse the parameter ``layer`` where a model of so many layers has no such one."""
+        self._positions(self.layer, n_layers)
+
+    def _places(self, layer=None) -> list:
+        """Return the places of the layers that are meant."""
+        check_is_fitted(self)
+        return self._positions(self.layer if layer is None else layer, self._n_layers)
+
+    def _at(self, place):
+        """Return the layer at a place."""
+        return self.layers_[place]
+
+    # ---- in which form -------------------------------------------------------------------------------------------
+
+    def _form(self, readout: str | None, auto: str) -> str:
+        """Return the name of the form that is meant, where "auto" means ``auto``."""
+        chosen = self.readout if readout is None else readout
+        return auto if chosen == "auto" else chosen
+
+    def _reader(self, place, form: str) -> Readout:
+        """Return the function from codes at a place to a form of them."""
+        return reader(form, self._at(place))
+
+    def _fit_output(self, X, places: list, form: str):
+        """Return the codes of the fit, as a new array."""
+        return self._output([self._reader(p, form)(self._at(p).representation.copy()) for p in places], X, places)
+
+    # ---- tables --------------------------------------------------------------------------------------------------
+
+    def _output(self, parts: Sequence[np.ndarray], X, places: list):
+        """Return the codes of all places side by side, in the container that `set_output` names."""
+        H = side_by_side(parts)
+        adapter = _get_container_adapter("transform", self)
+        if adapter is None:
+            return H
+        return adapter.create_container(H, X, columns=self._column_names(places, [part.shape[1] for part in parts]))
+
+    def _place_name(self, place) -> str:
+        return f"layer{place}"
+
+    def _column_names(self, places: list, widths: Sequence[int]) -> np.ndarray:
+        prefix = type(self).__name__.lower()
+        alone = places == self._places(self._main)
+        heads = [prefix if alone else f"{prefix}_{self._place_name(place)}_" for place in places]
+        names = [f"{head}{a}" for head, width in zip(heads, widths, strict=True) for a in range(width)]
+        return np.array(names, dtype=object)
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
+        """Return the names of the columns of `transform`.
+
+        Parameters
+        ----------
+        input_features : array-like of str or None, default=None
+            Checked against the features of `fit`, and not used otherwise.
+
+        Returns
+        -------
+        names : ndarray of str objects
+            The name of the class with a number, as in "nmf2"; of several layers, and of one that is not that of
+            ``components_``, with the layer as well, as in "deepseminmf_layer0_2".
+        """
+        places, form = self._places(), self._form(None, self._code_form)
+        _check_feature_names_in(self, input_features, generate_names=False)
+        return self._column_names(places, [self._reader(place, form).width(self._n_codes(place)) for place in places])
+
+    def _n_codes(self, place) -> int:
+        return self._at(place).representation.shape[1]
