@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 
 from .._utils.extras import require
-from .._utils.labels import Attribute, attribute_names, read_attribute, read_labels
+from .._utils.labels import Attribute, attribute_names, read_groups, read_labels
 from .._utils.progress import track
 from .._utils.typing import Seed, ViewData
 from .._utils.validation import check_choice, count_samples
@@ -160,7 +160,7 @@ def select_penalty(
     attributes = read_labels(y, n_samples)
     _check(estimator, attributes, score, hidden, n_repeats)
     layers = _read_layers(layer, len(attributes), score)
-    sequences = None if groups is None else _read_groups(groups, n_samples)
+    sequences = None if groups is None else read_groups(groups, n_samples)
     seeds = check_random_state(random_state).randint(2**31 - 1, size=n_repeats)
     splits = [_hide(attributes, hidden, sequences, np.random.RandomState(seed)) for seed in seeds]
     scores = np.empty((len(attributes), len(values), n_repeats))
@@ -195,13 +195,6 @@ def _read_grid(estimator: BaseEstimator, param: str, grid: Iterable[float]) -> l
     if not values or not all(isinstance(value, Real) and 0 <= value < np.inf for value in values):
         raise ValueError(f"grid must hold one or more finite numbers, none below 0; got {values}.")
     return sorted(set(values))
-
-
-def _read_groups(groups: ArrayLike, n_samples: int) -> np.ndarray:
-    sequences = read_attribute(groups, n_samples)
-    if not sequences.known.all():
-        raise ValueError("groups must name the sequence of every sample; some are unknown (-1, NaN or None).")
-    return sequences.codes
 
 
 def _read_layers(layer: int | Sequence[int], n_attributes: int, score: str) -> list[int]:
