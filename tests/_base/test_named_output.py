@@ -35,7 +35,7 @@ def test_predict_and_tables_are_the_same(model):
     assert_array_equal(model.predict(X), plain[0])
     assert layer_attribute_table(model, X, {"y": Y}).equals(plain[1])
     if isinstance(model, ClassDrivenNMF):
-        assert set(model.predict_class(X)) <= {0, 1, 2}
+        assert set(model.predict(X)) <= {0, 1, 2}
 
 
 def test_attribute_layers_are_tabled():

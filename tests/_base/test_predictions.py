@@ -53,7 +53,7 @@ def test_labels_are_in_the_codes_of_the_fit_alone():
     model = WSF(3, alpha=100.0, random_state=0)
     known, fitted = Y >= 0, model.fit_predict(X, Y)
     for c in range(3):
-        assert len(np.unique(fitted[known & (Y == c)])) == 1
+        assert len(np.unique(fitted[known & (c == Y)])) == 1
     predicted = model.predict(X)
     assert np.mean(fitted == predicted) < 0.8
     assert_array_equal(model.predict(X[::-1]), predicted[::-1])  # sample by sample

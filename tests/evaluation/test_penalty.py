@@ -223,7 +223,7 @@ X, Y = labelled(0, n=30)
     ("model", "y", "settings", "sentence"),
     [
         (WSF(3), Y, {"score": "variance"}, "score must be one of 'clusters', 'nmi', 'probe', 'classes'"),
-        (WSF(3), Y, {"score": "classes"}, "WSF has no predict_class"),
+        (WSF(3), Y, {"score": "classes"}, "WSF.predict does not return classes"),
         (SemiNMF(3), Y, {}, "SemiNMF has no parameter 'alpha'"),
         (WSF(3), Y, {"grid": ()}, "grid must hold one or more"),
         (WSF(3), Y, {"grid": (0, -1)}, "none below 0"),

@@ -285,7 +285,7 @@ def sensitivity(result: PenaltySelection, title: str | None = None) -> Figure:
         )
     axes.set_xticks(range(len(grid)), [f"{value:g}" for value in grid])
     names = {"clusters": "clustering accuracy", "nmi": "NMI", "probe": "accuracy, linear classifier"}
-    plain(axes, result.param, names.get(result.score, "accuracy of predict_class"), lines=True)
+    plain(axes, result.param, names.get(result.score, "accuracy of predict"), lines=True)
     if several:
         legend_beside(axes)
     put_title(axes, title or f"Hidden labels: {result.param}={result.best_:g}")
