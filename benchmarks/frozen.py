@@ -174,7 +174,7 @@ def numbers(model, X, labels: tuple, by_name: dict) -> dict[str, np.ndarray]:
                 found[f"{part} {i}"] = getattr(layer, part)
     new = NEW.astype(X.dtype) if hasattr(X, "dtype") else [view[:17] for view in X]
     if getattr(X, "shape", (0, 24))[1] == new[0].shape[-1] or isinstance(new, list):
-        for method in ("transform", "predict", "predict_class"):
+        for method in ("transform", "predict"):
             if hasattr(model, method):
                 found[method] = np.asarray(getattr(model, method)(new))
     return {name: value for name, value in found.items() if value.dtype.kind in "fiub"}

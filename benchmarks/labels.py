@@ -1,7 +1,7 @@
 """Do a few labels help to find the rest? ``python -m benchmarks.labels [yale orl pie_pose27]`` prints the table.
 
 Some images of every person are labelled, and the *unlabelled* ones are scored: accuracy and NMI of the clusters of
-`fit_predict`, which know the labels through the codes of the fit. As many components as people. Whitened SVD + k-means,
+`cluster`, which know the labels through the codes of the fit. As many components as people. Whitened SVD + k-means,
 which sees no label, is the row to beat. ``python -m benchmarks.labels grid`` is the search for the weights, on Yale.
 """
 
@@ -68,7 +68,7 @@ def unsupervised(method: Clusterer) -> Clusterer:
 
 
 def of(make: Callable[[int], object]) -> Clusterer:
-    return lambda X, y, c, seed: make(c).set_params(random_state=seed).fit_predict(X, y)
+    return lambda X, y, c, seed: make(c).set_params(random_state=seed).fit(X, y).cluster()
 
 
 def blind(make: Callable[[int], object]) -> Clusterer:

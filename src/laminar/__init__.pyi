@@ -15,6 +15,8 @@ from .deep.wsf import DeepWSF as DeepWSF
 from .evaluation.penalty import select_penalty as select_penalty
 from .evaluation.selection import select_layers as select_layers
 from .evaluation.tables import layer_attribute_table as layer_attribute_table
+from .evaluation.tables import layer_clusters as layer_clusters
+from .evaluation.tables import layer_features as layer_features
 from .multiview.deep_nmf import MultiViewDeepNMF as MultiViewDeepNMF
 from .multiview.multinmf import MultiNMF as MultiNMF
 from .multiview.semi_nmf import MultiViewSemiNMF as MultiViewSemiNMF

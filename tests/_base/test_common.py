@@ -439,7 +439,7 @@ def test_odd_input_gives_finite_codes(model, case, rule):
     if not has_signed_codes(model):
         assert min(H.min(), codes.min()) >= 0
     if isinstance(model, Coder):
-        assert np.array_equal(model.predict(data), np.zeros(H.shape[0]))
+        assert np.array_equal(model.cluster(data), np.zeros(H.shape[0]))
 
 
 # Codes that are shared, asked to be alike, or smoothed do not fit exactly.
@@ -512,5 +512,5 @@ def test_codes_at_the_end_of_the_range_are_finite_or_refused(model):
 def test_more_clusters_than_samples(model):
     fitted = clone(model).set_params(n_clusters=13).fit(X, Y)
     with pytest.raises(ValueError, match=r"n_clusters=13 is more than the 12 samples .*ask for fewer"):
-        fitted.predict(X)
+        fitted.cluster(X)
     assert len(set(fitted.cluster(X, 2))) == 2

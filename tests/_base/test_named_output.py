@@ -30,19 +30,19 @@ Y = np.repeat([0, 1, 2], 10)
 )
 def test_predict_and_tables_are_the_same(model):
     model.set_params(random_state=0).fit(X, Y)
-    plain = model.predict(X), layer_attribute_table(model, X, {"y": Y}, transductive=False)
+    plain = model.predict(X), layer_attribute_table(model, X, {"y": Y})
     model.set_output(transform="pandas")
     assert_array_equal(model.predict(X), plain[0])
-    assert layer_attribute_table(model, X, {"y": Y}, transductive=False).equals(plain[1])
+    assert layer_attribute_table(model, X, {"y": Y}).equals(plain[1])
     if isinstance(model, ClassDrivenNMF):
-        assert set(model.predict_class(X)) <= {0, 1, 2}
+        assert set(model.predict(X)) <= {0, 1, 2}
 
 
 def test_attribute_layers_are_tabled():
     model = AttributeLayers(4, random_state=0).fit(X, Y)
-    plain = layer_attribute_table(model, X, {"y": Y}, transductive=False)
+    plain = layer_attribute_table(model, X, {"y": Y})
     model.set_output(transform="pandas")
-    assert layer_attribute_table(model, X, {"y": Y}, transductive=False).equals(plain)
+    assert layer_attribute_table(model, X, {"y": Y}).equals(plain)
 
 
 def test_layers_are_selected():
@@ -56,11 +56,10 @@ def test_layers_are_selected():
     "model",
     [MultiNMF(3, random_state=0), MultiViewDeepNMF((5, 3), random_state=0), MultiViewSemiNMF(3, random_state=0)],
 )
-@pytest.mark.parametrize("transductive", [True, False])
-def test_views_are_tabled_by_what_is_clustered(model, transductive):
+def test_views_are_tabled_by_what_is_clustered(model):
     views = [X[:, :5], X[:, 5:]]
-    table = layer_attribute_table(model.fit(views), views, {"y": Y}, transductive=transductive)
-    assert table.shape == (3 if isinstance(model, MultiViewDeepNMF) else 1, 2)  # a hidden layer of each view
+    table = layer_attribute_table(model.fit(views), views, {"y": Y})
+    assert table.shape == (6 if isinstance(model, MultiViewDeepNMF) else 4, 3)  # a hidden layer of each view
     assert np.isfinite(table.to_numpy()).all()
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.covariance import LedoitWolf
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
@@ -177,7 +178,7 @@ def test_readout_of_a_call(model):
 def test_codes_are_semi_nmf_codes_of_the_weighed_bands(model):
     layer = model.layers_[0]
     features = layer.representation @ layer.weights  # what the codes stand for
-    exact = SemiNMF(20, init=(layer.representation, layer.weights), max_iter=1, tol=0).fit(features)
+    exact = SemiNMF(20, init=(layer.representation, layer.weights), ridge=0, max_iter=1, tol=0).fit(features)
     assert exact.reconstruction_err_ < 1e-6 * np.linalg.norm(features)
     full = fit(sweeps=300).layers_[0]
     lost = np.linalg.norm(full.representation @ full.weights - features) / np.linalg.norm(features)
@@ -292,6 +293,7 @@ def test_degenerate_samples(data):
     model = fit(data, np.arange(30) % 2)
     for codes in (model.transform(data), model.training_codes(), model.transform(data, "rest"), model.components_):
         assert np.isfinite(codes).all()
+    assert np.isfinite(model.predict_proba(data)).all()
 
 
 # ------------------------------------------------------------------------------------------------------ errors
@@ -337,7 +339,101 @@ def test_layers_are_found_by_name_and_position():
         fit(Y=pandas.DataFrame(PARTIAL, columns=["pose", "pose", "light"]))
 
 
-@pytest.mark.parametrize("method", ["transform", "training_codes"])
+# ----------------------------------------------------------------------------------------------------- classes
+
+
+def discriminant_scores(E, labels, new):
+    """log p_c - 1/2 (e - m_c)^T S^-1 (e - m_c) of every sample and class, one by one, with a shrunk S."""
+    classes, n = np.unique(labels), len(labels)
+    means = {c: E[labels == c].mean(0) for c in classes}
+    inside = np.array([e - means[c] for e, c in zip(E, labels, strict=True)])
+    S = LedoitWolf(assume_centered=True).fit(inside).covariance_ * n / (n - len(classes))
+    inverse = np.linalg.inv(S + 1e-6 * np.trace(S) / len(S) * np.eye(len(S)))
+    return np.array(
+        [[np.log(np.mean(labels == c)) - 0.5 * (e - means[c]) @ inverse @ (e - means[c]) for c in classes] for e in new]
+    )
+
+
+@pytest.mark.parametrize("j", [0, 1, 2])
+def test_predict_is_a_discriminant_analysis_of_the_layer(model, j):
+    known = PARTIAL[:, j] >= 0
+    unit = np.sqrt(np.square(model.training_codes(j)).mean())
+    E, new = model.training_codes(j)[known] / unit, model.transform(X[:40], j) / unit
+    scores = discriminant_scores(E, PARTIAL[known, j], new)
+    P = np.exp(scores - scores.max(1, keepdims=True))
+    P /= P.sum(1, keepdims=True)
+    np.testing.assert_allclose(model.predict_proba(X[:40], j), P, atol=1e-6)
+    np.testing.assert_array_equal(model.predict(X[:40], j), np.arange(P.shape[1])[P.argmax(1)])
+
+
+def test_predict_finds_the_classes_of_new_samples():
+    train = np.random.default_rng(0).permutation(len(X)) < 120
+    model = fit(X[train], partial_labels(Y[train], 0.5, per_class_min=2, random_state=0))
+    accuracies = [np.mean(model.predict(X[~train], j) == Y[~train, j]) for j in range(3)]
+    assert np.all(np.array(accuracies) > [0.7, 0.7, 0.8])
+
+
+@pytest.mark.parametrize("kind", ["<U5", np.int32, np.float64, bool, object])
+def test_classes_are_those_of_the_labels(kind):
+    values = {"<U5": ["left", "right"], object: ["left", "right"], bool: [False, True]}.get(kind, [3, 8])
+    labels = np.array(values, dtype=kind)[Y[:, 1] % 2]
+    model = fit(Y=labels)
+    found = model.predict(X)
+    assert list(model.classes_) == model.attributes_ == [0]
+    assert model.classes_[0].tolist() == values
+    assert found.dtype == (np.dtype("<U5") if kind is object else labels.dtype)
+    assert np.mean(found == labels) > 0.8
+
+
+def test_attributes_are_predicted_by_name_and_position():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(PARTIAL, columns=NAMES)
+    model = fit(Y=frame)
+    assert list(model.classes_) == list(NAMES)
+    for j, name in enumerate(NAMES):
+        found = model.predict(X[:9], attribute=name)
+        assert np.array_equal(found, model.predict(X[:9], j))
+        P = model.predict_proba(X[:9], attribute=name)
+        assert P.shape == (9, len(model.classes_[name]))
+        np.testing.assert_allclose(P.sum(1), 1)
+        assert np.array_equal(model.classes_[name][P.argmax(1)], found)
+    assert np.array_equal(model.predict(X[:9]), model.predict(X[:9], "identity"))
+    pipeline = make_pipeline(StandardScaler(), AttributeLayers(20, random_state=0)).fit(X, frame)
+    scaled = fit(StandardScaler().fit_transform(X), frame)
+    expected = scaled.predict(StandardScaler().fit_transform(X), "pose")
+    assert np.array_equal(pipeline.predict(X, attribute="pose"), expected)
+
+
+def test_units_do_not_change_predictions(model):
+    for unit in (1e-6, 1e9):
+        other = fit(unit * X)
+        np.testing.assert_allclose(other.predict_proba(unit * X[:30], 1), model.predict_proba(X[:30], 1), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("labels", "right"),
+    [
+        (np.where(np.arange(len(X)) < 3, 7, -1), 7),  # one class
+        (np.where(np.isin(np.arange(len(X)), [0, 25, 80]), np.arange(len(X)), -1), [0, 25, 80]),  # one label a class
+    ],
+)
+def test_classes_of_very_few_labels(labels, right):
+    model = fit(Y=labels)
+    assert np.array_equal(np.unique(model.predict(X[labels >= 0])), np.unique(right))
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_layers_without_classes_are_not_predicted():
+    labels = np.column_stack([PARTIAL[:, 0], np.full(len(X), -1)])
+    model = fit(Y=labels)
+    for attribute in (1, "rest"):
+        with pytest.raises(ValueError, match=r"has no classes, since y had no labels of it in fit; .* are \[0\]"):
+            model.predict(X, attribute)
+    with pytest.raises(ValueError, match="layer 'rest' has no classes"):
+        fit(Y=None).predict_proba(X)
+
+
+@pytest.mark.parametrize("method", ["transform", "training_codes", "predict", "predict_proba"])
 def test_not_fitted(method):
     with pytest.raises(NotFittedError, match="not fitted yet"):
         getattr(AttributeLayers(), method)(X)

@@ -182,7 +182,7 @@ def test_table_has_every_attribute_value_and_repeat():
 
 
 def test_layers_of_a_deep_model():
-    data = make_attributes(40, levels=(3, 2), scales=(0.1, 0.1), random_state=0)
+    data = make_attributes(40, levels=(3, 2), scales=(0.1, 0.1), noise=0.3, random_state=0)
     model = DeepWSF((6, 4), attribute_layers="in order", tol=1e-2)
     settings = {"param": "alphas", "grid": (0.1,), "n_repeats": 2, "score": "probe", "verbose": 0}
     top, own = (
@@ -223,7 +223,7 @@ X, Y = labelled(0, n=30)
     ("model", "y", "settings", "sentence"),
     [
         (WSF(3), Y, {"score": "variance"}, "score must be one of 'clusters', 'nmi', 'probe', 'classes'"),
-        (WSF(3), Y, {"score": "classes"}, "WSF has no predict_class"),
+        (WSF(3), Y, {"score": "classes"}, "WSF.predict does not return classes"),
         (SemiNMF(3), Y, {}, "SemiNMF has no parameter 'alpha'"),
         (WSF(3), Y, {"grid": ()}, "grid must hold one or more"),
         (WSF(3), Y, {"grid": (0, -1)}, "none below 0"),

@@ -80,7 +80,7 @@ def test_ties_follow_documented_order(case):
 
 def test_every_layer_has_a_row():
     found = select_layers(lowrank(), [4, (9, 5)], n_repeats=2, verbose=0)
-    assert list(found.table_.index) == [("4", "layer 1"), ("9-5", "layer 1"), ("9-5", "layer 2")]
+    assert list(found.table_.index) == [("4", "layer 0"), ("9-5", "layer 0"), ("9-5", "layer 1")]
     assert found.table_["size"].tolist() == [4, 9, 5]
     assert np.isfinite(found.table_.to_numpy()).all()
 

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.utils import get_tags
 
 from laminar import NMF, ClassDrivenNMF
@@ -171,7 +173,7 @@ def test_names_of_classes_do_not_matter(loss, given):
     assert_allclose(other.objective_history_, one.objective_history_, rtol=1e-8)
     assert one.classes_.tolist() == [0, 1, 2]
     assert other.classes_.tolist() == ["ann", "mia", "zoe"]
-    assert [names[label] for label in one.predict_class(X)] == other.predict_class(X).tolist()
+    assert [names[label] for label in one.predict(X)] == other.predict(X).tolist()
     if given:
         assert_allclose(other.components_, one.components_[order], atol=1e-7)
 
@@ -223,7 +225,7 @@ def test_number_of_components():
     assert fit(k=None, free_components=0).components_.shape == (6, P)
     assert fit(k=None, components_per_class=1, free_components=0).transform(X).shape == (N, 3)
     assert list(fit().get_feature_names_out()) == [f"classdrivennmf{a}" for a in range(K)]
-    assert len(set(fit(k=None).predict(X))) == 7
+    assert len(set(fit(k=None).cluster(X))) == 7
 
 
 NUMBERS = {  # parameters, classes of the components
@@ -314,9 +316,9 @@ def test_one_label_finds_its_class():
     y[23] = "front"
     for parameters in ({"n_components": 3}, {"classes": 3}):
         model = ClassDrivenNMF(**parameters, random_state=0).fit(data, y)
-        assert model.predict_class(data).tolist() == [""] * 20 + ["front"] * 20 + [""] * 20
+        assert model.predict(data).tolist() == [""] * 20 + ["front"] * 20 + [""] * 20
     model = ClassDrivenNMF(classes=["left", "front", "right"], random_state=0).fit(data, y)
-    found = model.predict_class(data)
+    found = model.predict(data)
     assert (found[20:40] == "front").all()
     assert {*found[:20]} | {*found[40:]} == {"left", "right"}
     assert model.component_classes_.tolist() == [0, 1, 2]
@@ -335,7 +337,7 @@ def test_one_label_finds_its_class():
 def test_class_without_a_name_is_unknown(y, unknown):
     model = fit(y=y, k=None, classes=5)
     new = np.vstack([X, model.components_[-4:]])
-    predicted = model.predict_class(new)
+    predicted = model.predict(new)
     assert (predicted[-4:] == np.array(unknown, dtype=object)).all()
     assert np.mean(predicted[:N] == y) > 1.2 * np.mean(WHO == 0)
     fit(new, y=predicted, k=None, classes=5, max_iter=2)  # they are labels again
@@ -343,7 +345,7 @@ def test_class_without_a_name_is_unknown(y, unknown):
 
 def test_class_without_a_name_is_unknown_among_floats():
     model = fit(y=WHO + 0.5, k=None, classes=4)
-    assert np.isnan(model.predict_class(model.components_[-3:-1])).all()
+    assert np.isnan(model.predict(model.components_[-3:-1])).all()
 
 
 def test_free_components_serve_everybody():
@@ -360,19 +362,46 @@ def test_one_labelled_sample_of_each_class_is_enough(loss):
     y = np.full(60, None)
     y[[3, 23, 43]] = names
     model = ClassDrivenNMF(loss=loss, random_state=0).fit(data, y)
-    assert model.predict_class(data).tolist() == names[who].tolist()
-    assert model.predict_class(data[:1]).dtype == model.classes_.dtype
+    assert model.predict(data).tolist() == names[who].tolist()
+    assert model.predict(data[:1]).dtype == model.classes_.dtype
     # Components show their own class: they are largest where its mean is.
     best = model.components_.reshape(3, 3, 4).sum(2).argmax(1)
     assert np.array_equal(names[best], model.classes_[model.component_classes_])
-    assert set(model.predict(data)) == set(model.fit_predict(data, y)) == {0, 1, 2}  # clusters
+    assert model.fit_predict(data, y).tolist() == names[who].tolist()
+    assert set(model.cluster(data)) == {0, 1, 2}
     assert set(model.cluster(data, 2)) == {0, 1}
+
+
+@both_losses
+def test_the_class_is_that_of_the_largest_sum_of_codes(loss):
+    """Sample by sample: codes are added up by the class of their component, those of no class are left out."""
+    model = fit(loss=loss, k=None, free_components=2)
+    found, of_fit = model.predict(X), model.fit_predict(X, Y)
+    for H, predicted in ((model.transform(X), found), (codes(model), of_fit)):
+        for h, label in zip(H, predicted, strict=True):
+            sums = dict.fromkeys(model.classes_.tolist(), 0.0)
+            for code, owner in zip(h, model.component_classes_, strict=True):
+                if owner >= 0:
+                    sums[model.classes_[owner].item()] += code
+            assert sums[label.item()] == max(sums.values())
+    assert np.array_equal(of_fit[Y >= 0], Y[Y >= 0])  # the labels are in the codes of the fit
+
+
+def test_the_accuracy_of_predict_chooses_in_a_grid_search():
+    grid = {"components_per_class": [1, 2]}
+    search = GridSearchCV(ClassDrivenNMF(max_iter=50, tol=0), grid, scoring="accuracy", cv=2).fit(X, WHO)
+    parts = StratifiedKFold(2).split(X, WHO)
+    scores = []
+    for train, test in parts:
+        model = ClassDrivenNMF(max_iter=50, tol=0, components_per_class=2).fit(X[train], WHO[train])
+        scores.append(np.mean(model.predict(X[test]) == WHO[test]))
+    assert search.cv_results_["mean_test_score"][1] == np.mean(scores)
 
 
 @pytest.mark.parametrize("y", [WHO, WHO + 0.5, WHO.astype(str), WHO == 1], ids=["int", "float", "str", "bool"])
 def test_classes_come_back_in_their_type(y):
     model = fit(y=y, k=None)
-    predicted = model.predict_class(X)
+    predicted = model.predict(X)
     assert predicted.dtype == np.asarray(y).dtype
     assert np.mean(predicted == np.asarray(y)) > 1.5 * np.mean(WHO == 0)
 
@@ -380,8 +409,8 @@ def test_classes_come_back_in_their_type(y):
 def test_new_samples_are_coded_one_by_one():
     model, new = fit(), np.random.default_rng(2).gamma(1.0, size=(9, P))
     assert_allclose(np.vstack([model.transform(x[None]) for x in new]), model.transform(new), atol=1e-9)
-    assert [model.predict_class(x[None])[0] for x in new] == model.predict_class(new).tolist()
-    assert np.array_equal(model.predict_class(sp.csr_array(new)), model.predict_class(new))
+    assert [model.predict(x[None])[0] for x in new] == model.predict(new).tolist()
+    assert np.array_equal(model.predict(sp.csr_array(new)), model.predict(new))
 
 
 # -------------------------------------------------------------------------------------------------------- bad input
@@ -431,12 +460,15 @@ def test_a_class_never_seen_is_named_after_a_known_one():
     for free in (3, 0):
         model = fit(X[seen], Y[seen], free_components=free)
         assert set(model.classes_) == {0, 1}
-        assert (set(model.predict_class(X[~seen])) <= {0, 1}) == (free > 0)  # or not known, where there are others
+        assert (set(model.predict(X[~seen])) <= {0, 1}) == (free > 0)  # or not known, where there are others
         assert np.isfinite(model.transform(X[~seen])).all()
 
 
-def test_classes_that_were_never_named():
+def test_without_labels_there_are_clusters():
+    """Names of classes alone do not say which component has which."""
     with pytest.raises(NotFittedError, match="not fitted yet"):
-        ClassDrivenNMF().predict_class(X)
-    with pytest.raises(ValueError, match=r"fitted without labels and knows no classes; pass y to fit"):
-        fit(y=None).predict_class(X)
+        ClassDrivenNMF().predict(X)
+    for parameters in ({"k": K}, {"k": None, "classes": ["a", "b", "c"]}):
+        model = fit(y=None, **parameters)
+        assert np.array_equal(model.predict(X), model.cluster(X))
+        assert np.array_equal(clone(model).fit_predict(X), model.cluster())

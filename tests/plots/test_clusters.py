@@ -47,7 +47,7 @@ def test_layers_side_by_side_with_colour_and_marker():
     data = make_xor(5, random_state=0)
     layers = [data.X, np.abs(data.X)]
     figure = plots.codes_2d(layers, np.c_[data.identity, data.pose], title="XOR")
-    assert [axes.get_title(loc="left") for axes in figure.axes] == ["XOR: layer 1", "XOR: layer 2"]
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["XOR: layer 0", "XOR: layer 1"]
     for axes, H in zip(figure.axes, layers, strict=True):
         drawn = [c for c in axes.collections if len(c.get_offsets())]
         assert len(drawn) == 4
@@ -84,7 +84,7 @@ def test_eigenmaps_of_several_graphs():
             lambda: plots.codes_2d(np.ones((5, 3))),
             r"must have shape \(n_samples, 2\).*got \(5, 3\). Choose two columns",
         ),
-        (lambda: plots.codes_2d([np.ones((5, 2)), np.ones((4, 2))]), "layer 2 must have shape"),
+        (lambda: plots.codes_2d([np.ones((5, 2)), np.ones((4, 2))]), "layer 1 must have shape"),
         (lambda: plots.codes_2d(np.ones((5, 2)), np.ones((5, 3))), "y has 3 attributes"),
         (lambda: plots.eigenmaps(np.ones((5, 2)), ()), "n_neighbors is empty"),
         (lambda: plots.cluster_montage(np.ones((2, 4)), [-1, -1], (2, 2)), "no image to draw"),

@@ -22,7 +22,7 @@ def layered():
 
 def test_layer_components_is_a_grid_a_layer(layered):
     figure = plots.layer_components(layered, (3, 4), n_images=13, title="Deep")
-    assert [axes.get_title(loc="left") for axes in figure.axes] == ["Deep, layer 1 (15)", "Deep, layer 2 (3)"]
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["Deep, layer 0 (15)", "Deep, layer 1 (3)"]
     first, second = (axes.get_position() for axes in figure.axes)
     assert first.y0 > second.y1  # from the input down the page
     assert first.width == pytest.approx(4 * second.width)  # twelve a line, images of one size
@@ -81,7 +81,7 @@ def test_layer_scatter_colours_by_label_and_greys_the_unknown(layered):
     (axes,) = plots.layer_scatter(layered, labels, layer=0).axes
     assert [len(points.get_offsets()) for points in axes.collections] == [5, 8, 8, 9]
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["0", "1", "2"]
-    assert axes.get_title(loc="left") == "layer 1 (15)"
+    assert axes.get_title(loc="left") == "layer 0 (15)"
 
 
 def test_layer_scatter_shows_the_principal_plane_of_the_readout(layered):

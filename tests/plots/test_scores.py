@@ -55,7 +55,7 @@ def test_objective_and_score_have_an_axis_each():
 
 def test_layer_bars_are_the_table():
     columns = pd.MultiIndex.from_product([["pose", "identity"], ["accuracy", "nmi"]])
-    table = pd.DataFrame(rng.uniform(size=(3, 4)), index=["layer 1", "layer 2", "layer 3"], columns=columns)
+    table = pd.DataFrame(rng.uniform(size=(3, 4)), index=["layer 0", "layer 1", "layer 2"], columns=columns)
     figure = plots.layer_bars(table, "Deep")
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["Deep: accuracy", "Deep: nmi"]
     for axes, metric in zip(figure.axes, ("accuracy", "nmi"), strict=True):

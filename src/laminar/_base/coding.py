@@ -176,7 +176,9 @@ class Coder(LayerOutput):
         """Compute the codes of samples for the fitted components.
 
         The codes of a sample minimise the loss over ``h >= 0``, with the ridge of the fit if it had one and no other
-        penalty; samples do not influence each other.
+        penalty; samples do not influence each other, and labels, neighbours or time, on which the codes of the fit may
+        depend, are not used, not even for the samples of the fit: `fit_transform` and ``layers_`` have the codes of the
+        fit.
 
         Parameters
         ----------
@@ -307,8 +309,10 @@ class Coder(LayerOutput):
     ) -> np.ndarray:
         """Cluster samples by their codes.
 
-        k-means finds the clusters of the training samples by the codes of the fit. Other samples are brought to the
-        same form, by the codes of `transform`, and join the nearest cluster.
+        k-means finds the clusters of the training samples by the codes of the fit. Samples X are brought to the same
+        form, by the codes of `transform`, and join the nearest cluster. Where the fit used labels, neighbours or time,
+        its codes differ from those of `transform`, and training samples given as X may join other clusters than
+        ``X=None`` returns.
 
         Parameters
         ----------
@@ -345,7 +349,11 @@ class Coder(LayerOutput):
         return clusters.predict(H, n_clusters or self.n_clusters or self._n_codes(places[-1]))
 
     def predict(self, X: Data) -> np.ndarray:
-        """Cluster samples by their codes, with the number of clusters of the estimator.
+        """Cluster samples by the codes of `transform`, with the number of clusters of the estimator.
+
+        Labels, neighbours or time, which the codes of the fit may depend on, are not used, since those of new samples
+        are unknown: for training samples `fit_predict`, or `cluster` without X, returns the clusters of the codes of
+        the fit, and they may differ.
 
         Parameters
         ----------
@@ -360,7 +368,10 @@ class Coder(LayerOutput):
         return self.cluster(X)
 
     def fit_predict(self, X: Data, y: ArrayLike | None = None, **parameters) -> np.ndarray:
-        """Fit the estimator and cluster the training samples by the codes of the fit.
+        """Fit the estimator and cluster the training samples by the codes of the fit, ``layers_[-1].representation``.
+
+        Where the fit used labels, neighbours or time, these codes depend on them, and so do the clusters. `predict`
+        codes every sample by itself, and may return other clusters for the same samples.
 
         Parameters
         ----------

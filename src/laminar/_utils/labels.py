@@ -10,7 +10,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-__all__ = ["Attribute", "append_unknown", "attribute_names", "read_attribute", "read_labels", "with_classes"]
+__all__ = [
+    "Attribute",
+    "append_unknown",
+    "attribute_names",
+    "read_attribute",
+    "read_groups",
+    "read_labels",
+    "with_classes",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +139,32 @@ def read_attribute(y: ArrayLike | None, n_samples: int) -> Attribute:
             f"y has {len(attributes)} attributes, and a sample can have one class only here: pass one column of y."
         )
     return attributes[0]
+
+
+def read_groups(groups: ArrayLike, n_samples: int) -> np.ndarray:
+    """Read the group of every sample, such as the sequence it belongs to.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n_samples,)
+        Names of groups, none of them unknown.
+    n_samples : int
+        Number of samples.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Number of the group of each sample.
+
+    Examples
+    --------
+    >>> read_groups(["b", "a", "b"], n_samples=3)
+    array([1, 0, 1])
+    """
+    found = read_attribute(groups, n_samples)
+    if not found.known.all():
+        raise ValueError("groups must name the sequence of every sample; some are unknown (-1, NaN or None).")
+    return found.codes
 
 
 def with_classes(attribute: Attribute, names: ArrayLike) -> Attribute:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Self
 
@@ -15,7 +15,9 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import Bunch
 
 from laminar import layer_attribute_table
+from laminar._base.clusters import Clusters, Readout
 from laminar._base.coding import Layer
+from laminar._utils import threads
 from laminar._utils.extras import require
 from laminar.attributes.layers import AttributeLayers
 from laminar.datasets import make_faces, partial_labels
@@ -37,7 +39,7 @@ LABELLED = 0.1  # share of the labels that `AttributeLayers` and the classifier 
 
 
 class Baseline(BaseEstimator):
-    """Fixed function of the data, as a model of one layer whose codes are its features.
+    """Fixed function of the data, as a model of one layer whose codes are its features, clustered as they are.
 
     Parameters
     ----------
@@ -48,23 +50,19 @@ class Baseline(BaseEstimator):
     --------
     >>> import numpy as np
     >>> from laminar.cli.demo import Baseline
-    >>> Baseline(np.sqrt).fit(np.array([[4.0], [9.0]])).training_codes().ravel()
+    >>> Baseline(np.sqrt).fit(np.array([[4.0], [9.0]])).layers_[0].representation.ravel()
     array([2., 3.])
     """
-
-    attributes_ = ()
 
     def __init__(self, embed: Callable):
         self.embed = embed
 
     def fit(self, X: Data, y: ArrayLike | None = None) -> Self:
         """Compute the features of X."""
-        self.layers_ = [Layer(None, None, self.embed(X))]
+        E = self.embed(X)
+        basis = np.eye(E.shape[1])  # features are their own components
+        self.layers_, self.clusters_ = [Layer(basis, basis, E)], Clusters(E, 0, Readout())
         return self
-
-    def training_codes(self, attribute: Hashable = None) -> np.ndarray:
-        """Return the features of the training samples."""
-        return self.layers_[0].representation
 
 
 def whitened_svd(X: np.ndarray, n_components: int = 40) -> np.ndarray:
@@ -152,14 +150,15 @@ def run(
     -------
     Bunch
         ``faces``; ``models``, fitted, by name; ``scores``, a DataFrame with rows (method, layer) and columns
-        (attribute, metric), the metrics being "accuracy" and "nmi" of clusters and the accuracy of a linear
-        "classifier" trained on the given labels; ``seconds``, a dict by method.
+        (attribute, metric), first the row of chance, the metrics being "accuracy" and "nmi" of clusters, "probe", the
+        cross-validated accuracy of a linear classifier among these faces, and the accuracy of a linear "classifier"
+        trained on the given labels; ``seconds``, a dict by method.
 
     Examples
     --------
     >>> from laminar.cli.demo import run
     >>> run(size=12, n_identities=3).scores.shape
-    (11, 9)
+    (12, 12)
     """
     pandas = require("pandas", "report", __name__)
     with watch("faces"):
@@ -169,16 +168,20 @@ def run(
     models, tables, seconds = methods(seed), {}, {}
     for name, model in models.items():
         start = time.perf_counter()
-        with watch(name):
+        with watch(name), threads.own_threads():
             tables[name] = _scores(model.fit(faces.X, given), truth, given, seed)
         seconds[name] = time.perf_counter() - start
-    scores = pandas.concat(tables, names=("method", "layer"))
+    chance = {"chance": next(iter(tables.values())).iloc[:1]}  # the same for every method
+    layers = {name: table.iloc[1:] for name, table in tables.items()}
+    scores = pandas.concat(chance | layers, names=("method", "layer"))
     return Bunch(faces=faces, models=models, scores=scores, seconds=seconds)
 
 
 def _scores(model: BaseEstimator, truth: DataFrame, given: DataFrame, seed: int) -> DataFrame:
-    """Score the clusters of every layer, and a classifier of its features, on faces whose label was not given."""
+    """Score the clusters of every layer, and classifiers of its codes, on faces whose label was not given."""
     table = layer_attribute_table(model, None, truth.where(given < 0, -1), random_state=seed)
+    for name in ATTRIBUTES:
+        table.loc["chance", (name, "classifier")] = table.loc["chance", (name, "probe")]
     for i, layer in enumerate(layer_names(model)):
         E = layer_features(model, i)
         E = E / np.sqrt(np.square(E).sum(1).mean())
@@ -206,9 +209,9 @@ def row_names(scores: DataFrame) -> list[str]:
     --------
     >>> import pandas as pd
     >>> from laminar.cli.demo import row_names
-    >>> rows = [("NMF", "layer 1 (9)"), ("DeepSemiNMF", "layer 1 (9)"), ("DeepSemiNMF", "layer 2 (4)")]
+    >>> rows = [("NMF", "layer 0 (9)"), ("DeepSemiNMF", "layer 0 (9)"), ("DeepSemiNMF", "layer 1 (4)")]
     >>> row_names(pd.DataFrame(index=pd.MultiIndex.from_tuples(rows, names=("method", "layer"))))
-    ['NMF', 'DeepSemiNMF, layer 1 (9)', 'DeepSemiNMF, layer 2 (4)']
+    ['NMF', 'DeepSemiNMF, layer 0 (9)', 'DeepSemiNMF, layer 1 (4)']
     """
     several = scores.groupby(level="method").size() > 1
     return [f"{method}, {layer}" if several[method] else method for method, layer in scores.index]
@@ -225,18 +228,18 @@ def figure(result: Bunch) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        Seven axes: faces, the components of four layers, the accuracy of clusters and that of a classifier.
+        Eight axes: faces, the components of four layers, the accuracy of clusters, of the cross-validated probe and of
+        a classifier.
 
     Examples
     --------
     >>> from laminar.cli.demo import figure, run
     >>> len(figure(run(size=12, n_identities=3)).axes)
-    7
+    8
     """
     faces, scores = result.faces, result.scores.set_axis(row_names(result.scores))
-    headers = {name: f"{name} ({len(faces.names[name])})" for name in ATTRIBUTES}
-    titles = {"accuracy": "Clusters", "classifier": f"Classifier, {LABELLED:.0%} of the labels"}
-    tables = {titles[m]: scores.xs(m, axis=1, level=1).rename(columns=headers) for m in titles}
+    titles = {"accuracy": "Clusters", "probe": "Linear probe", "classifier": f"Trained on {LABELLED:.0%}"}
+    tables = {titles[m]: scores.xs(m, axis=1, level=1) for m in titles}
     smoothed, layered = result.models["SmoothedSemiNMF"], result.models["AttributeLayers"]
     components = {"SmoothedSemiNMF": smoothed.components_}
     components |= {f"Layer of {name}": layered.layers_[i].components for i, name in enumerate(ATTRIBUTES)}

@@ -14,11 +14,12 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 
 from .._utils.extras import require
-from .._utils.labels import Attribute, attribute_names, read_attribute, read_labels
+from .._utils.labels import Attribute, attribute_names, read_groups, read_labels
 from .._utils.progress import track
 from .._utils.typing import Seed, ViewData
 from .._utils.validation import check_choice, count_samples
 from ..metrics import clustering_accuracy, normalized_mutual_information
+from ..nmf.class_driven import ClassDrivenNMF
 from .selection import is_as_good
 from .tables import layer_clusters, layer_features
 
@@ -97,7 +98,7 @@ def select_penalty(
         What is computed from the hidden labels of an attribute and the samples that have one. "clusters" and "nmi":
         clustering accuracy, and normalised mutual information, of k-means with as many clusters as there are classes,
         on the codes of the fit. "probe": accuracy of a linear support vector machine on the codes of `transform`,
-        trained with the labels that are shown. "classes": accuracy of ``predict_class``, of models that have it.
+        trained with the labels that are shown. "classes": accuracy of ``predict``, of `ClassDrivenNMF`.
     hidden : float, default=0.5
         Share of the known labels of each class that is hidden, at least one and not all; a single label is shown.
         With ``groups``, share of the groups.
@@ -160,7 +161,7 @@ def select_penalty(
     attributes = read_labels(y, n_samples)
     _check(estimator, attributes, score, hidden, n_repeats)
     layers = _read_layers(layer, len(attributes), score)
-    sequences = None if groups is None else _read_groups(groups, n_samples)
+    sequences = None if groups is None else read_groups(groups, n_samples)
     seeds = check_random_state(random_state).randint(2**31 - 1, size=n_repeats)
     splits = [_hide(attributes, hidden, sequences, np.random.RandomState(seed)) for seed in seeds]
     scores = np.empty((len(attributes), len(values), n_repeats))
@@ -197,18 +198,9 @@ def _read_grid(estimator: BaseEstimator, param: str, grid: Iterable[float]) -> l
     return sorted(set(values))
 
 
-def _read_groups(groups: ArrayLike, n_samples: int) -> np.ndarray:
-    sequences = read_attribute(groups, n_samples)
-    if not sequences.known.all():
-        raise ValueError("groups must name the sequence of every sample; some are unknown (-1, NaN or None).")
-    return sequences.codes
-
-
 def _read_layers(layer: int | Sequence[int], n_attributes: int, score: str) -> list[int]:
     if score == "classes" and np.any(np.not_equal(layer, -1)):
-        raise ValueError(
-            f'layer={layer!r} has no effect on score="classes", which predict_class decides: leave it out.'
-        )
+        raise ValueError(f'layer={layer!r} has no effect on score="classes", which predict decides: leave it out.')
     layers = [layer] * n_attributes if isinstance(layer, Integral) else list(layer)
     if len(layers) != n_attributes:
         raise ValueError(f"layer has {len(layers)} entries but y has {n_attributes} attributes: give one each.")
@@ -228,8 +220,11 @@ def _check(
         raise ValueError(f"n_repeats must be at least 2, for a standard error; got {n_repeats}.")
     if not 0 < hidden < 1:
         raise ValueError(f"hidden must lie between 0 and 1, both excluded; got {hidden!r}.")
-    if score == "classes" and not hasattr(estimator, "predict_class"):
-        raise ValueError(f'{type(estimator).__name__} has no predict_class: use score="clusters" or "probe".')
+    if score == "classes" and not isinstance(estimator, ClassDrivenNMF):
+        name = type(estimator).__name__
+        raise ValueError(
+            f'{name}.predict does not return classes, as ClassDrivenNMF does: use score="clusters" or "probe".'
+        )
     for name, attribute in zip(attribute_names(attributes), attributes, strict=True):
         if (attribute.class_sizes > 1).sum() < 2:
             raise ValueError(
@@ -309,7 +304,7 @@ def _probe(model: BaseEstimator, X: ViewData, attribute: Attribute, hidden: np.n
 
 
 def _classes(model: BaseEstimator, X: ViewData, attribute: Attribute, hidden: np.ndarray, layer: int) -> float:
-    return float(np.mean(model.predict_class(X)[hidden] == attribute.classes[attribute.codes[hidden]]))
+    return float(np.mean(model.predict(X)[hidden] == attribute.classes[attribute.codes[hidden]]))
 
 
 _SCORES = {"clusters": _clusters, "nmi": _nmi, "probe": _probe, "classes": _classes}

@@ -246,7 +246,7 @@ def _table(scores: dict[Layers, np.ndarray]) -> DataFrame:
     for layers, values in scores.items():
         error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
         for i, row in enumerate(zip(layers, values.mean(axis=0), error, strict=True)):
-            rows["-".join(map(str, layers)), f"layer {i + 1}"] = row
+            rows["-".join(map(str, layers)), f"layer {i}"] = row
     table = pandas.DataFrame.from_dict(rows, orient="index", columns=["size", "score", "standard_error"])
     table.index = pandas.MultiIndex.from_tuples(table.index, names=("candidate", "layer"))
     return table

@@ -1,22 +1,29 @@
-"""Agreement of the clusters of every layer's codes with every attribute."""
+"""Agreement of every layer's codes with every attribute: clusters, and a linear classifier."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.clusters import reader
+from .._base.clusters import READOUTS, reader
+from .._base.coding import Coder, Layer
 from .._base.spectral import kmeans
+from .._utils import threads
 from .._utils.extras import require
-from .._utils.labels import Attribute, attribute_names, read_attribute, read_labels
-from .._utils.typing import Data, Seed, ViewData
+from .._utils.labels import Attribute, attribute_names, read_attribute, read_groups, read_labels
+from .._utils.typing import Seed, ViewData
 from .._utils.validation import check_choice
 from ..metrics import adjusted_rand_index, clustering_accuracy, normalized_mutual_information
+from .probe import content_order, linear_probe
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -31,50 +38,62 @@ def layer_attribute_table(
     X: ViewData | None,
     attributes: Mapping | ArrayLike,
     *,
-    metrics: Sequence[str] = ("accuracy", "nmi"),
+    metrics: Sequence[str] = ("accuracy", "nmi", "probe"),
     readout: str | None = None,
+    groups: ArrayLike | None = None,
     n_init: int = 20,
     random_state: Seed = 0,
-    transductive: bool = True,
 ) -> DataFrame:
-    """Score how well the clusters of every layer's codes agree with every attribute.
+    """Score how well every layer of a fitted model shows every attribute: by clusters, and by a linear classifier.
+
+    Clusters show the attribute that most of the variance of a layer is due to; a linear classifier, the probe, also
+    finds those that are there beside it. Samples are coded by `transform`, whatever their order and whether or not they
+    were in the fit. Labels are used for the scores and for the probe alone.
 
     By default the codes of a layer are whitened, their rows scaled to unit length, and k-means finds as many clusters
-    as the attribute has classes. The labels are used for the score alone. The layers of `AttributeLayers` are clustered
-    by their own read-out. A model of several views with layers has a row for each hidden layer of each view, and one
-    for the layer they share.
+    as the attribute has classes, in the codes of the training samples; the samples of X join the nearest ones. The
+    layers of `AttributeLayers` are clustered by their own read-out. A model of several views with layers has a row for
+    each hidden layer of each view, and one for the layer they share.
 
     Parameters
     ----------
     model : fitted model with ``layers_``
         Any model of Laminar, of one layer or of several.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), views, or None
-        The samples that `attributes` describe. May be None for the training samples.
+        The samples that `attributes` describe. None means the training samples, in their order, with the codes of the
+        fit, which may depend on labels, neighbours or time; those of `transform` do not.
     attributes : mapping from name to labels, DataFrame, or array-like of shape (n_samples, n_attributes)
-        Labels, some or all; -1, NaN, None and ``pandas.NA`` are unknown. Every sample is clustered, only those of known
-        label are scored.
-    metrics : sequence of {"accuracy", "nmi", "ari"}, default=("accuracy", "nmi")
-        Clustering accuracy, normalised mutual information (geometric mean), adjusted Rand index.
+        Labels, some or all; -1, NaN, None and ``pandas.NA`` are unknown. Every sample is clustered; only those of known
+        label are scored, and classified.
+    metrics : sequence of {"accuracy", "nmi", "ari", "probe"}, default=("accuracy", "nmi", "probe")
+        Of the clusters: clustering accuracy, normalised mutual information (geometric mean), adjusted Rand index.
+        "probe": accuracy of a logistic regression on the standardised codes in their isometric read-out, in five-fold
+        cross-validation, with the classes in their shares in every fold; NaN where no class has two known labels.
     readout : {"raw", "whitened", "isometric"} or None, default=None
         Form of the codes that is clustered, see `transform` of the models; the papers cluster raw codes. None means the
         whitened form and, of the top layer, the model's own.
+    groups : array-like of shape (n_samples,) or None, default=None
+        Group of each sample, such as a sequence or a person. The probe does not predict samples of groups that it is
+        trained on.
     n_init : int, default=20
         Starts of k-means.
     random_state : int, RandomState instance or None, default=0
-        Seed of k-means.
-    transductive : bool, default=True
-        Whether X holds the training samples, in their order; the codes of the fit are then used. Otherwise X is coded
-        with ``transform`` and assigned to the clusters of the training samples.
+        Seed of k-means, of the folds and of the row of chance.
 
     Returns
     -------
     DataFrame
-        One row a layer, from the input up, named "layer 1 (100)" for 100 components, "lbp, layer 1 (100)" for one of a
-        view, "shared, layer 2 (50)" for the one that views share, or by the attribute of the layer; columns (attribute,
-        metric).
+        Columns (attribute, metric). The first row, "chance", is what needs no codes: the mean score of random clusters
+        with the sizes of the classes, and for the probe the share of the largest class. The next, "X (1024)" for 1024
+        features, or "lbp, X (1024)" for each view, has k-means of X and the probe of X; samples without that view are
+        left out, and it is absent for ``X=None``. Then one row a layer, from the input up, named as `transform` calls
+        it: "layer 0 (100)" for ``layer=0`` of 100 components, "lbp, layer 0 (100)" for one of a view, "shared, layer 1
+        (50)" for the one that views share; or by the attribute of the layer, "pose (100)".
 
     See Also
     --------
+    layer_clusters : The clusters that are scored.
+    layer_features : The features that they are found in.
     laminar.plots.layer_attribute_figure : The same as a heat map.
 
     Examples
@@ -85,38 +104,44 @@ def layer_attribute_table(
     >>> model = DeepSemiNMF(layers=(12, 6), random_state=0).fit(faces.X)
     >>> table = layer_attribute_table(model, faces.X, {"identity": faces.identity, "pose": faces.pose})
     >>> list(table.index), list(table["identity"].columns)
-    (['layer 1 (12)', 'layer 2 (6)'], ['accuracy', 'nmi'])
+    (['chance', 'X (144)', 'layer 0 (12)', 'layer 1 (6)'], ['accuracy', 'nmi', 'probe'])
+    >>> pose = table["pose"].loc["layer 1 (6)"]
+    >>> bool(pose["probe"] > pose["accuracy"])
+    True
     """
     pandas = require("pandas", "report", "laminar.layer_attribute_table")
     check_is_fitted(model, "layers_")
-    for metric in metrics:
-        check_choice("metrics", metric, tuple(METRICS))
-    if transductive:
-        _check_training(model, X)
-    places = _places(model)
-    samples = None if transductive else X
-    features = {name: layer_features(model, i, samples, view=v, readout=readout) for name, (i, v) in places.items()}
-    columns = _read_attributes(attributes, len(next(iter(features.values()))))
-    rows = {}
-    for label, E in features.items():
-        layer, view = places[label]
-        training = E if transductive else layer_features(model, layer, view=view, readout=readout)
-        row = rows[label] = {}
+    _check_metrics(metrics, readout, groups)
+    rows = {name: _layer_row(model, X, *place, readout, metrics) for name, place in _places(model).items()}
+    n_samples = len(next(iter(rows.values())).has)
+    columns = _read_attributes(attributes, n_samples)
+    group = None if groups is None else read_groups(groups, n_samples)
+    if X is not None:
+        inputs = _input_rows(model, X)
+        ties = [attribute.codes for attribute in columns.values()] + ([] if group is None else [group])
+        order = content_order([row.probed for row in inputs.values()], *ties)
+        rows = {name: row.take(order) for name, row in {**inputs, **rows}.items()}
+        columns = {name: replace(attribute, codes=attribute.codes[order]) for name, attribute in columns.items()}
+        group = None if group is None else group[order]
+    scores: dict[str, dict] = {"chance": {}}
+    with threads.own_threads():  # of k-means and the probe one thread each: theirs cost more than they save
         for name, attribute in columns.items():
-            clusters = _cluster(training, E, len(attribute.classes), n_init, random_state)
-            true, known = attribute.codes, attribute.known
-            row |= {(name, metric): METRICS[metric](true[known], clusters[known]) for metric in metrics}
-    table = pandas.DataFrame.from_dict(rows, orient="index")
+            scores["chance"] |= {(name, metric): _chance(attribute, metric, random_state) for metric in metrics}
+            for label, row in rows.items():
+                found = row.scores(attribute, metrics, group, n_init, random_state)
+                scores.setdefault(label, {}).update({(name, metric): score for metric, score in found.items()})
+    table = pandas.DataFrame.from_dict(scores, orient="index")
     table.columns = pandas.MultiIndex.from_tuples(table.columns, names=("attribute", "metric"))
     return table
 
 
 def layer_clusters(
     model: BaseEstimator,
-    layer: int,
+    layer: int | str,
     n_clusters: int,
-    X: Data | None = None,
+    X: ViewData | None = None,
     *,
+    view: Hashable = None,
     readout: str | None = None,
     n_init: int = 20,
     random_state: Seed = 0,
@@ -127,14 +152,16 @@ def layer_clusters(
     ----------
     model : fitted model with ``layers_``
         The model.
-    layer : int
-        Position in ``layers_``.
+    layer : int or str
+        Position in ``layers_``, or the name of an attribute, as for `layer_features`.
     n_clusters : int
         Number of clusters.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features) or None, default=None
-        Samples; None means the training samples.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features), views, or None, default=None
+        Samples, coded by `transform`; None means the training samples with the codes of the fit.
+    view : name or position of a view, or None, default=None
+        View whose hidden layer ``layer`` is, for a model of several views; None means ``layers_``.
     readout : {"raw", "whitened", "isometric"} or None, default=None
-        As for `layer_attribute_table`.
+        Form of the codes that is clustered; None means the whitened form and, of the top layer, the model's own.
     n_init : int, default=20
         Starts of k-means.
     random_state : int, RandomState instance or None, default=0
@@ -145,83 +172,77 @@ def layer_clusters(
     ndarray of shape (n_samples,)
         Cluster of each sample.
 
+    See Also
+    --------
+    layer_features : The features that are clustered.
+    layer_attribute_table : Scores of these clusters for all layers.
+
     Examples
     --------
     >>> import numpy as np
-    >>> from laminar import SemiNMF
-    >>> from laminar.evaluation.tables import layer_clusters
+    >>> from laminar import SemiNMF, layer_clusters
     >>> X = np.array([[3.0, 0.0, 1.0], [6.0, 0.1, 2.0], [0.0, 1.0, 1.0], [0.1, 3.0, 3.0]])
     >>> found = layer_clusters(SemiNMF(n_components=2, random_state=0).fit(X), 0, n_clusters=2)
     >>> bool(found[0] == found[1] != found[2] == found[3])
     True
     """
-    training = layer_features(model, layer, readout=readout)
-    E = training if X is None else layer_features(model, layer, X, readout=readout)
+    training = layer_features(model, layer, view=view, readout=readout)
+    E = training if X is None else layer_features(model, layer, X, view=view, readout=readout)
     return _cluster(training, E, n_clusters, n_init, random_state)
 
 
 def layer_features(
     model: BaseEstimator,
-    layer: int,
+    layer: int | str,
     X: ViewData | None = None,
     *,
     view: Hashable = None,
     readout: str | None = None,
 ) -> np.ndarray:
-    """Return the features of samples in one layer of a fitted model that are clustered.
+    """Return the features of samples in one layer of a fitted model, by default those that are clustered.
 
-    By default whitened codes with unit rows; of the top layer the model's own read-out, as in `cluster`; of
+    These are whitened codes with unit rows; of the top layer the model's own read-out, as in `cluster`; of
     `AttributeLayers` its read-out of each layer.
 
     Parameters
     ----------
     model : fitted model with ``layers_``
         The model.
-    layer : int
-        Position in ``layers_``.
+    layer : int or str
+        Position in ``layers_``, as in ``transform(layer=...)``; or the name of an attribute, for models with layers of
+        attributes.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), views, or None, default=None
-        Samples; None means the training samples with the codes of the fit.
+        Samples, coded by `transform`; None means the training samples with the codes of the fit.
     view : name or position of a view, or None, default=None
         View in whose layers ``layer`` is a position, for a model of several views; None means ``layers_``.
     readout : {"raw", "whitened", "isometric"} or None, default=None
-        As for `layer_attribute_table`.
+        Form of the codes, see `transform` of the models; None means the one that is clustered.
 
     Returns
     -------
     ndarray of shape (n_samples, n_directions)
         Features.
 
+    See Also
+    --------
+    layer_clusters : Clusters of these features.
+
     Examples
     --------
     >>> import numpy as np
-    >>> from laminar import SemiNMF
-    >>> from laminar.evaluation.tables import layer_features
+    >>> from laminar import SemiNMF, layer_features
     >>> X = np.random.default_rng(0).normal(size=(20, 5))
     >>> model = SemiNMF(n_components=3, random_state=0).fit(X)
     >>> np.linalg.norm(layer_features(model, 0, X[:2]), axis=1).round(6)
     array([1., 1.])
     """
-    if hasattr(model, "training_codes"):
-        if readout is not None:
-            raise ValueError(f"{type(model).__name__} has one read-out of a layer, its parameter: leave readout=None.")
-        form = model._form(None, model._code_form)
-        return model.training_codes(layer) if X is None else model._transform(X, layer, form)
-    top = view is None and layer in (-1, len(model.layers_) - 1)
-    found = model.views_[view].layers[layer] if view is not None else model.layers_[layer]
-    if X is None:
-        H = found.representation
-    elif view is not None:
-        H = model._transform(X, layer=layer, view=view)
-    else:
-        H = model._transform(X) if top else model._transform(X, layer=layer)
-    if readout is None and top:
-        # In double precision, as `cluster` has them.
-        return model._reader(model._places(-1)[-1], model._form(None, model._cluster_form))(H.astype(np.float64))
-    return reader(readout or "whitened", found)(H)
+    check_is_fitted(model, "layers_")
+    place = _position(model, layer, view), view
+    return _read_out(model, *place, _codes(model, *place, X), readout)
 
 
 def layer_names(model: BaseEstimator) -> list[str]:
-    """Name the layers of a fitted model: "layer 1 (100)" for 100 components, or by their attributes.
+    """Name the layers of a fitted model as `transform` calls them: "layer 0 (100)" for 100 components, or an attribute.
 
     Parameters
     ----------
@@ -231,7 +252,7 @@ def layer_names(model: BaseEstimator) -> list[str]:
     Returns
     -------
     list of str
-        From the input up.
+        From the input up; of `AttributeLayers` the names of the attributes, then "rest".
 
     Examples
     --------
@@ -239,43 +260,188 @@ def layer_names(model: BaseEstimator) -> list[str]:
     >>> from laminar import SemiNMF
     >>> from laminar.evaluation.tables import layer_names
     >>> layer_names(SemiNMF(n_components=3).fit(np.eye(4)))
-    ['layer 1 (3)']
+    ['layer 0 (3)']
     """
     sizes = [layer.representation.shape[1] for layer in model.layers_]
-    names = [f"layer {i + 1}" for i in range(len(sizes))]
-    own = getattr(model, "attributes_", [])
-    if any(isinstance(name, str) for name in own):
-        names = [*map(str, own), "rest"]
+    names = [f"layer {i}" for i in range(len(sizes))]
+    if _has_attributes(model):
+        names = [name if isinstance(name, str) else f"attribute {name}" for name in (*model.attributes_, "rest")]
     return [f"{name} ({k})" for name, k in zip(names, sizes, strict=True)]
+
+
+# ---- layers of any model ---------------------------------------------------------------------------------------------
+
+
+def _has_attributes(model: BaseEstimator) -> bool:
+    """Whether the layers are those of attributes, as of `AttributeLayers`."""
+    return hasattr(model, "training_codes")
 
 
 def _places(model: BaseEstimator) -> dict[str, tuple[int, Hashable]]:
     """Return position and, of hidden layers of several views, view of all layers, by their names."""
     hidden = {
-        f"{view}, layer {i + 1} ({layer.representation.shape[1]})": (i, view)
+        f"{view}, layer {i} ({layer.representation.shape[1]})": (i, view)
         for view, found in getattr(model, "views_", {}).items()
         for i, layer in enumerate(found.layers[:-1])
     }
     if hidden:
-        depth = 2 + max(i for i, _ in hidden.values())
-        return {**hidden, f"shared, layer {depth} ({model.layers_[-1].representation.shape[1]})": (-1, None)}
+        top = 1 + max(i for i, _ in hidden.values())
+        return {**hidden, f"shared, layer {top} ({model.layers_[-1].representation.shape[1]})": (0, None)}
     return {name: (i, None) for i, name in enumerate(layer_names(model))}
 
 
-def _cluster(training: np.ndarray, E: np.ndarray, n_clusters: int, n_init: int, random_state: Seed) -> np.ndarray:
-    if n_clusters > len(training):
-        raise ValueError(f"{n_clusters} clusters are more than the {len(training)} samples the model was fitted on.")
+def _position(model: BaseEstimator, layer: int | str, view: Hashable) -> int:
+    """Return the position of a layer in ``layers_``, or in the layers of a view; raise an error where there is none."""
+    if isinstance(layer, str):
+        return model._layer_at(layer)
+    depths = {name: len(found.layers) for name, found in getattr(model, "views_", {}).items()}
+    if view is not None and depths.get(view, 0) < 2:
+        raise ValueError(f"view={view!r} is no view with layers of its own: leave it out, or give one of the fit.")
+    n = len(model.layers_) if view is None else depths[view]
+    if view is None and depths and layer == max(depths.values()) - 1:
+        return n - 1  # the layer that views share, by its number in `transform`
+    if not isinstance(layer, Integral) or not -n <= layer < n:
+        raise ValueError(f"layer={layer!r} is out of range: give a whole number from {-n} to {n - 1}.")
+    return int(layer) % n
+
+
+def _found(model: BaseEstimator, layer: int, view: Hashable) -> Layer:
+    return model.layers_[layer] if view is None else model.views_[view].layers[layer]
+
+
+def _codes(model: BaseEstimator, layer: int, view: Hashable, X: ViewData | None) -> np.ndarray:
+    """Return the codes of samples, or of the fit, as they are."""
+    if X is None:
+        return _found(model, layer, view).representation
+    if _has_attributes(model):
+        return model._transform(X, layer, "raw")
+    if view is not None:
+        return model._transform(X, layer=layer, view=view, readout="raw")
+    if hasattr(model, "view_names_"):
+        return model._transform(X, readout="raw")
+    return model._transform(X, layer=layer, readout="raw")
+
+
+def _read_out(model: BaseEstimator, layer: int, view: Hashable, H: np.ndarray, readout: str | None) -> np.ndarray:
+    """Return codes in a form, by default the one that is clustered."""
+    if readout is not None:
+        check_choice("readout", readout, READOUTS)
+    if _has_attributes(model):
+        return model._reader(layer, model._form(readout, model._code_form))(H)
+    top = view is None and layer == len(model.layers_) - 1
+    if top and isinstance(model, Coder):
+        # In double precision, as k-means was fitted.
+        return model._reader(model._places(-1)[-1], model._form(readout, model._cluster_form))(H.astype(np.float64))
+    if top and readout is None:
+        return model.clusters_.features(H)
+    return reader(readout or "whitened", _found(model, layer, view))(H)
+
+
+# ---- rows of the table -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Row:
+    """The features that are scored in one row, of all samples; ``has`` marks those that have them."""
+
+    training: Any  # features that k-means is fitted to; None for the clustered ones of those that have them
+    clustered: Any
+    probed: Any
+    has: np.ndarray
+
+    def take(self, order: np.ndarray) -> _Row:
+        """Return the row of samples in another order."""
+        clustered = None if self.clustered is None else self.clustered[order]
+        probed = None if self.probed is None else self.probed[order]
+        return _Row(self.training, clustered, probed, self.has[order])
+
+    def scores(
+        self,
+        attribute: Attribute,
+        metrics: Sequence[str],
+        groups: np.ndarray | None,
+        n_init: int,
+        random_state: Seed,
+    ) -> dict[str, float]:
+        """Return the scores of an attribute by metric."""
+        known = attribute.known & self.has
+        if not known.any():
+            return dict.fromkeys(metrics, float("nan"))
+        true, clusters, found = attribute.codes[known], None, {}
+        for metric in metrics:
+            if metric == "probe":
+                group = None if groups is None else groups[known]
+                found[metric] = linear_probe(self.probed[known], true, group, random_state=random_state)
+                continue
+            if clusters is None:
+                training, n_clusters = self.training, len(attribute.classes)
+                if training is None:
+                    training, n_clusters = self.clustered[self.has], min(n_clusters, int(self.has.sum()))
+                clusters = _cluster(training, self.clustered[known], n_clusters, n_init, random_state)
+            found[metric] = METRICS[metric](true, clusters)
+        return found
+
+
+def _layer_row(
+    model: BaseEstimator,
+    X: ViewData | None,
+    layer: int,
+    view: Hashable,
+    readout: str | None,
+    metrics: Sequence[str],
+) -> _Row:
+    H = _codes(model, layer, view, X)
+    training = clustered = probed = None
+    if set(metrics) - {"probe"}:
+        training = _read_out(model, layer, view, _codes(model, layer, view, None), readout)
+        clustered = training if X is None else _read_out(model, layer, view, H, readout)
+    if "probe" in metrics:
+        probed = _read_out(model, layer, view, H, "isometric")
+    return _Row(training, clustered, probed, np.ones(len(H), dtype=bool))
+
+
+def _input_rows(model: BaseEstimator, X: ViewData) -> dict[str, _Row]:
+    """Return the row of X, or one of each view."""
+    if hasattr(model, "view_names_"):
+        views = model._read_new(X)
+        parts = zip(views.names, views.arrays, views.observed.T, strict=True)
+        return {f"{name}, X ({A.shape[1]})": _Row(None, A, A, has) for name, A, has in parts}
+    A = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    if sp.issparse(A):
+        A = sp.csr_array(A)
+        A.sort_indices()
+    return {f"X ({A.shape[1]})": _Row(None, A, A, np.ones(A.shape[0], dtype=bool))}
+
+
+def _chance(attribute: Attribute, metric: str, random_state: Seed, n_draws: int = 20) -> float:
+    """Return the mean score of random clusters with the sizes of the classes; of a classifier, the largest share."""
+    true = np.sort(attribute.codes[attribute.known])
+    if metric == "probe":
+        return float(attribute.class_sizes.max() / len(true))
+    rng = check_random_state(random_state)
+    return float(np.mean([METRICS[metric](true, rng.permutation(true)) for _ in range(n_draws)]))
+
+
+def _cluster(training: Any, E: Any, n_clusters: int, n_init: int, random_state: Seed) -> np.ndarray:
+    if n_clusters > training.shape[0]:
+        raise ValueError(
+            f"{n_clusters} clusters are more than the {training.shape[0]} samples the model was fitted on."
+        )
     return kmeans(training, n_clusters, random_state, n_init).predict(E)
 
 
-def _check_training(model: BaseEstimator, X: ViewData | None) -> None:
-    """Raise a ValueError if X has another number of samples than the fit."""
-    n = len(model.layers_[0].representation)
-    if getattr(X, "shape", (n,))[0] != n:
-        raise ValueError(
-            f"X has {X.shape[0]} samples but the model was fitted on {n}: give the training samples, or "
-            "transductive=False for others."
-        )
+# ---- parameters ------------------------------------------------------------------------------------------------------
+
+
+def _check_metrics(metrics: Sequence[str], readout: str | None, groups: ArrayLike | None) -> None:
+    if isinstance(metrics, str) or not len(metrics):
+        raise ValueError(f'metrics must be a sequence of one or more names, as ("accuracy", "probe"); got {metrics!r}.')
+    for metric in metrics:
+        check_choice("metrics", metric, (*METRICS, "probe"))
+    if groups is not None and "probe" not in metrics:
+        raise ValueError('groups has no effect without the metric "probe", whose folds they separate: leave it out.')
+    if readout is not None and not set(metrics) - {"probe"}:
+        raise ValueError(f"readout={readout!r} has no effect without a metric of clusters: leave it out.")
 
 
 def _read_attributes(attributes: Mapping | ArrayLike, n_samples: int) -> dict[Hashable, Attribute]:

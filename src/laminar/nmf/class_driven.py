@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -89,7 +90,7 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         "published" makes the multiplicative updates of [1]_, without extrapolation, on the penalty with
         ``scale="none"``.
     n_clusters : int or None, default=None
-        Number of clusters of `predict` and `fit_predict`; None means ``n_components``.
+        Number of clusters of `cluster`, and of `predict` and `fit_predict` without labels; None means ``n_components``.
     readout : {"auto", "raw", "whitened", "isometric"}, default="auto"
         Form of the codes that `transform` and `fit_transform` return and that is clustered, see `transform`. "auto"
         returns raw codes and clusters whitened ones.
@@ -117,8 +118,7 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         (n_samples, n_components), the codes of the fit, which depend on the penalty; `transform` gives codes that do
         not.
     clusters_ : Clusters
-        k-means of the codes in the form of ``readout``, fitted when `predict`, `fit_predict` or `cluster` first
-        needs it.
+        k-means of the codes in the form of ``readout``, fitted when `cluster` first needs it.
     reconstruction_err_ : float
         ``||X - H Z||``, the Frobenius norm of the residual; with ``loss="kl"`` the divergence.
     objective_history_ : ndarray of shape (n_evaluations,)
@@ -162,9 +162,12 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         H <- H * (X Z^T) / (H Z Z^T + alpha/2 M),        Z <- Z * (H^T X) / (H^T H Z)                               (6)
         H <- H * (R Z^T) / (1 (Z 1)^T + alpha M),        Z <- Z * (H^T R) / ((H^T 1) 1^T)                           (7)
 
-    `predict_class` returns classes. `predict`, `fit_predict` and `cluster` return clusters, as for every other
-    estimator. `transform` does not use labels: M is zero for new samples. One labelled sample is enough to give its
-    class components of its own, provided that there are others (``classes``, ``n_components``).
+    `predict` and `fit_predict` return classes, in the type of the labels, whether y is known for all samples or some;
+    with components of classes without a name a sample may be of none that y names. `cluster` returns clusters, as for
+    every other estimator. `score` is the explained part of X; for the accuracy of `predict`, as in a grid search over
+    labelled samples, use ``scoring="accuracy"``. `transform` does not use labels: M is zero for new samples. One
+    labelled sample is enough to give its class components of its own, provided that there are others (``classes``,
+    ``n_components``).
 
     References
     ----------
@@ -181,13 +184,13 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
     >>> X = np.repeat([[4.0, 1.0, 0.0], [0.0, 1.0, 4.0]], 5, axis=0) + rng.random((10, 3))
     >>> y = ["left", None, None, None, None, "right", None, None, None, None]
     >>> model = ClassDrivenNMF(random_state=0).fit(X, y)
-    >>> model.predict_class(X).tolist()
+    >>> model.predict(X).tolist()
     ['left', 'left', 'left', 'left', 'left', 'right', 'right', 'right', 'right', 'right']
 
     One labelled sample, and two classes; samples of the one without a name have an empty label:
 
     >>> model = ClassDrivenNMF(classes=2, random_state=0).fit(X, ["left"] + [None] * 9)
-    >>> model.predict_class(X).tolist()
+    >>> model.predict(X).tolist()
     ['left', 'left', 'left', 'left', 'left', '', '', '', '', '']
     """
 
@@ -244,8 +247,11 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         self.random_state = random_state
         self.verbose = verbose
 
-    def predict_class(self, X: Data) -> np.ndarray:
+    def predict(self, X: Data) -> np.ndarray:
         """Predict the class of samples: the one whose components have the largest sum of codes.
+
+        The codes are those of `transform`: labels are not used, for samples of the fit neither. After a fit without any
+        known label, clusters, as for `NMF`.
 
         Parameters
         ----------
@@ -259,14 +265,36 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
             for unknown in labels of that type: -1, NaN, an empty string or None.
         """
         check_is_fitted(self)
-        if not len(self.classes_):
-            raise ValueError(
-                "this ClassDrivenNMF was fitted without labels and knows no classes; pass y to fit, with the class of "
-                "one sample at least, or use predict for clusters."
-            )
+        return self._classify(self._transform(X, layer=-1, readout="raw")) if self._has_classes else self.cluster(X)
+
+    def fit_predict(self, X: Data, y: ArrayLike | None = None, **parameters) -> np.ndarray:
+        """Fit the estimator and predict the class of the training samples by the codes of the fit.
+
+        These codes depend on the labels: a labelled sample has hardly any on components of other classes. Without any
+        known label, clusters, as for `NMF`. Clusters of the codes of the fit are ``fit(X, y).cluster()``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,), default=None
+            Labels of some or all samples; -1, NaN, None and ``pandas.NA`` stand for unknown.
+        **parameters : dict
+            Further arguments of `fit`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            As of `predict`.
+        """
+        H = self.fit(X, y, **parameters).layers_[-1].representation
+        return self._classify(H) if self._has_classes else self.cluster()
+
+    def _classify(self, H: np.ndarray) -> np.ndarray:
+        """Return the class, or the value for unknown, whose components have the largest sum of codes."""
         n_classes = self.component_classes_.max() + 1
         owners = np.arange(n_classes) == self.component_classes_[:, None]
-        best = (self._transform(X) @ owners).argmax(1)
+        best = (H @ owners).argmax(1)
         if n_classes == len(self.classes_):
             return self.classes_[best]
         return append_unknown(self.classes_)[np.minimum(best, len(self.classes_))]
@@ -275,6 +303,7 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         data, attribute = wrap(X), self._attribute(y, X.shape[0])
         owner = self._owners(attribute, y is None)
         self.classes_, self.component_classes_ = attribute.classes, owner
+        self._has_classes = bool(attribute.known.any())  # of names alone, which component has which is arbitrary
         mask = ClassMask(attribute, owner, data.dtype)
         if self.alpha == 0 or not mask.any():
             return self._factorization(data, [], n_components=len(owner))

@@ -116,7 +116,8 @@ class ConstrainedNMF(NonNegativeData, Factorizer):
 
     where (3) is for ``loss="kl"``, with R = X / (H Z). Neither increases (1). A is never formed.
 
-    `transform` codes every sample by the components alone; it does not use labels.
+    `transform` codes every sample by the components alone; it does not use labels. Components belong to no class, so
+    that `predict` returns clusters; for classes use a classifier of the codes, or `ClassDrivenNMF`.
 
     References
     ----------

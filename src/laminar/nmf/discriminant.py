@@ -134,6 +134,8 @@ class DiscriminantNMF(NonNegativeData, Penalized):
 
     which does not increase (1) with ``scale="none"`` and ``within/2 ||h_i||^2`` of every sample i of unknown class. The
     rules of [1]_ itself are not implemented: its objective has no minimum. `transform` does not use labels.
+    Components belong to no class, so that `predict` returns clusters; for classes use a classifier of the codes, or
+    `ClassDrivenNMF`.
 
     References
     ----------

@@ -177,11 +177,11 @@ def eigenmaps(
 
 
 def _layers(H) -> dict[str, np.ndarray]:
-    """Return codes by name: "layer 1", "layer 2", ... for a sequence, no name for one array."""
+    """Return codes by name: "layer 0", "layer 1", ... for a sequence, no name for one array."""
     if isinstance(H, Mapping):
         return {str(name): np.asarray(codes) for name, codes in H.items()}
     if isinstance(H, list | tuple) and len(H) and np.ndim(H[0]) == 2:
-        return {f"layer {i + 1}": np.asarray(codes) for i, codes in enumerate(H)}
+        return {f"layer {i}": np.asarray(codes) for i, codes in enumerate(H)}
     return {"": np.asarray(H)}
 
 

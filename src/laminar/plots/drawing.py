@@ -86,11 +86,11 @@ def _mosaic(images: np.ndarray, n_columns: int) -> np.ndarray:
 
 
 def draw_table(axes: Axes, table: DataFrame, title: str | None = None, row_labels: bool = True) -> None:
-    """Draw a heat map of values within [0, 1], each written in its cell."""
+    """Draw a heat map of values within [0, 1], each written in its cell; NaN is a dash."""
     values = table.to_numpy(dtype=float)
     axes.imshow(values, cmap="Blues", vmin=0, vmax=1.15, aspect="auto")
     for (row, column), value in np.ndenumerate(values):
-        text = f"{value:.2f}".replace("0.", ".", 1) if value < 0.995 else "1.0"
+        text = "1.0" if value >= 0.995 else "-" if np.isnan(value) else f"{value:.2f}".replace("0.", ".", 1)
         colour = "white" if value > 0.6 else INK
         axes.text(column, row, text, ha="center", va="center", color=colour, fontsize=10)
     axes.set_xticks(range(table.shape[1]), [str(name) for name in table.columns], fontsize=10, color=INK)

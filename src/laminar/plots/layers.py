@@ -62,7 +62,7 @@ def layer_components(
     >>> faces = make_faces(4, 3, 3, size=12, random_state=0)
     >>> model = DeepSemiNMF(layers=(12, 6), random_state=0).fit(faces.X)
     >>> [axes.get_title(loc="left") for axes in layer_components(model, faces.image_shape).axes]
-    ['layer 1 (12)', 'layer 2 (6)']
+    ['layer 0 (12)', 'layer 1 (6)']
     """
     check_is_fitted(model, "layers_")
     side, heading = (WIDTH - 0.2) / 12, 0.4
@@ -153,7 +153,8 @@ def layer_attribute_figure(table: "DataFrame", title: str | None = None) -> "Fig
     Parameters
     ----------
     table : DataFrame
-        Result of :func:`laminar.layer_attribute_table`: one row a layer, columns (attribute, metric).
+        Result of :func:`laminar.layer_attribute_table`: rows of chance, X and layers, columns (attribute,
+        metric).
     title : str or None, default=None
         Title, before the name of each metric.
 
@@ -171,7 +172,7 @@ def layer_attribute_figure(table: "DataFrame", title: str | None = None) -> "Fig
     >>> model = DeepSemiNMF(layers=(12, 6), random_state=0).fit(faces.X)
     >>> table = layer_attribute_table(model, faces.X, {"identity": faces.identity, "pose": faces.pose})
     >>> [axes.get_title(loc="left") for axes in layer_attribute_figure(table).axes]
-    ['accuracy', 'nmi']
+    ['accuracy', 'nmi', 'probe']
     """
     metrics = list(dict.fromkeys(table.columns.get_level_values(1)))
     parts = [table.xs(metric, axis=1, level=1) for metric in metrics]

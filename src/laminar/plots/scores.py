@@ -140,7 +140,8 @@ def layer_bars(table: DataFrame, title: str | None = None) -> Figure:
     Parameters
     ----------
     table : DataFrame
-        Result of :func:`laminar.layer_attribute_table`: one row a layer, columns (attribute, metric).
+        Result of :func:`laminar.layer_attribute_table`: rows of chance, X and layers, columns (attribute,
+        metric).
     title : str or None, default=None
         Title, before the name of each metric.
 
@@ -162,7 +163,7 @@ def layer_bars(table: DataFrame, title: str | None = None) -> Figure:
     >>> model = DeepSemiNMF(layers=(12, 6), random_state=0).fit(faces.X)
     >>> table = layer_attribute_table(model, faces.X, {"identity": faces.identity, "pose": faces.pose})
     >>> [len(axes.patches) for axes in layer_bars(table).axes]
-    [4, 4]
+    [8, 8, 8]
     """
     metrics = list(dict.fromkeys(table.columns.get_level_values(1)))
     attributes = [str(name) for name in dict.fromkeys(table.columns.get_level_values(0))]
@@ -284,7 +285,7 @@ def sensitivity(result: PenaltySelection, title: str | None = None) -> Figure:
         )
     axes.set_xticks(range(len(grid)), [f"{value:g}" for value in grid])
     names = {"clusters": "clustering accuracy", "nmi": "NMI", "probe": "accuracy, linear classifier"}
-    plain(axes, result.param, names.get(result.score, "accuracy of predict_class"), lines=True)
+    plain(axes, result.param, names.get(result.score, "accuracy of predict"), lines=True)
     if several:
         legend_beside(axes)
     put_title(axes, title or f"Hidden labels: {result.param}={result.best_:g}")

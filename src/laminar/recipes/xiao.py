@@ -1,8 +1,8 @@
 """Xiao, Zhu, Zhao and Wei, Class-driven non-negative matrix factorization for image representation, JCST 2013.
 
 The number of components is the number N of classes drawn, k = N; 200 iterations (Fig. 5); clusters are k-means of the
-raw codes of the fit, ``model.fit_predict(X, y)``, scored by accuracy and by NMI over the larger entropy. Starts are not
-stated: random ones here.
+raw codes of the fit, ``model.fit(X, y).cluster()``, scored by accuracy and by NMI over the larger entropy. Starts are
+not stated: random ones here.
 """
 
 from __future__ import annotations
