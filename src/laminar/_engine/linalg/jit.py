@@ -1,4 +1,4 @@
-"""Decorators of the kernels, and the line that says that they are being compiled."""
+"""Decorators of the kernels, and the message that they are being compiled."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def nnls(H: np.ndarray, B: np.ndarray, G: np.ndarray) -> None:
 
 @compiled
 def block_pivoting(H, B, G, left):
-    """Solve row by row as `nnls` says; mark in ``left`` (n,) the rows that `active_set` has to solve."""
+    """Solve row by row as described in `nnls`; mark in ``left`` (n,) the rows that `active_set` has to solve."""
     n, k = H.shape
     L, x, idx = np.empty((k, k)), np.empty(k), np.empty(k, np.int64)
     passive, wrong = np.empty(k, np.bool_), np.empty(k, np.bool_)
