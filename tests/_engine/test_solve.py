@@ -1,6 +1,7 @@
 """`solve`: descent, stopping, extrapolation, callbacks and checkpoints, on one small problem per model."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from laminar._engine import updates
 from laminar._engine.constraints import Free, NonNegative, UnitSum
 from laminar._engine.data.wrap import wrap
 from laminar._engine.monitor import Monitor
+from laminar._engine.objective import Evaluation
 from laminar._engine.problem import Problem, fit, smooth_codes, sparse_codes
 from laminar._engine.solve import Extrapolation, State, solve, sweep
 from laminar.graphs import Chain, Labels
@@ -341,6 +343,24 @@ def test_rounding_ends_single_precision_fit():
     solution = solve(problem, start, rules, monitor=Monitor(2000, 1e-8), extrapolate=True)
     assert solution.converged
     assert solution.n_iter < 1000
+
+
+@pytest.mark.parametrize(("after", "converged"), [(1.001, True), (1.5, False)])
+def test_rounding_that_hides_the_minimum_is_not_convergence(after, converged):
+    """The update of F ends at a value that its rounding changes by this factor, whatever it started from."""
+    values = iter([1.0, *[after] * 50])
+
+    class Rounded:
+        def evaluate(self, F):
+            return Evaluation(next(values), 1e-9)
+
+    problem = SimpleNamespace(constraints={"F": Free()}, objective=lambda name, factors: Rounded())
+    monitor = Monitor(50, 1e-5)
+    solution = solve(problem, {"F": np.ones((3, 2))}, {"F": lambda F, *_: F}, monitor=monitor, extrapolate=True)
+    assert solution.n_iter < 20
+    assert solution.history == [1.0]
+    assert solution.converged == converged
+    assert monitor.exhausted != converged
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -34,12 +34,13 @@ class Monitor:
     n_iter: int = 0
     converged: bool = False
     stopped: bool = False  # by the callback
+    exhausted: bool = False  # by rounding, far above which the objective still is
     small_decreases: int = 0  # in a row, up to the last iteration
 
     @property
     def running(self) -> bool:
         """Whether to go on."""
-        return self.n_iter < self.max_iter and not self.converged and not self.stopped
+        return self.n_iter < self.max_iter and not (self.converged or self.stopped or self.exhausted)
 
     def record(self, value: float, rounding_error: float = 0.0, residual: float = 0.0) -> None:
         """Append the objective after an accepted iteration, and decide whether to stop."""

@@ -125,15 +125,24 @@ def _accept_or_restart(state: State, trial: dict[str, np.ndarray], at: Evaluatio
         if not at.value <= min(monitor.history) + at.rounding_error:
             state.point, state.updated = dict(state.accepted), {}
             momentum.shrink()
-            # A sweep with almost no extrapolation is monotone: what increased is rounding.
-            monitor.converged = (
-                monitor.tol > 0 and momentum.beta < momentum.min_beta and bool(np.isfinite(monitor.history[-1]))
-            )
+            if monitor.tol > 0 and momentum.beta < momentum.min_beta and np.isfinite(monitor.history[-1]):
+                # A sweep with almost no extrapolation is monotone: what increased is rounding.
+                monitor.exhausted = _is_lost(min(monitor.history), at)
+                monitor.converged = not monitor.exhausted
             return
         if monitor.n_iter > state.evaluate_every:  # before, there was no extrapolation to judge
             momentum.grow()
     state.accepted = trial
     monitor.record(at.value, at.rounding_error, residual)
+
+
+def _is_lost(best: float, at: Evaluation, share: float = 0.01, zero: float = 1e3) -> bool:
+    """Whether rounding within one sweep changes the objective by more than a share of it: then it is no minimum.
+
+    So it is in single precision where components nearly depend on each other. An objective of fewer than ``zero``
+    rounding errors is zero.
+    """
+    return best > zero * at.rounding_error and not at.value - best <= share * best
 
 
 def _extrapolate(state: State, name: str, new: np.ndarray, constraint: Constraint) -> np.ndarray:

@@ -166,6 +166,17 @@ def test_rounding_error_is_small_near_perfect_fit():
     assert term.rounding_error(1e-20 * term.size) < 1e-5 * term.rounding_error(term.size)
 
 
+def test_rounding_error_of_the_residual_is_that_of_double_precision():
+    X, F, M = (A.astype(np.float32) for A in sample(mixed=False))
+    noise = np.random.default_rng(0).normal(size=X.shape)
+    data = wrap((F @ M.T + 1e-4 * noise).astype(np.float32))
+    F = F / np.float32(data.scale)
+    term = SquaredFit.of(data, M)
+    exact = ((data.base.astype(float) / data.scale - F.astype(float) @ M.T.astype(float)) ** 2).sum() / 2
+    assert 1e-10 < exact / term.size < 1e-7
+    assert abs(term.value(F) - exact) <= term.rounding_error(exact) < 1e-4 * exact
+
+
 def test_nan_is_not_hidden(case):
     X, F, M = case
     F[3, 1] = np.nan

@@ -24,7 +24,10 @@ def class_sums(codes, H):
     -------
     (n_classes + 1, k); the last row is zero, so that ``sums[codes]`` is zero where the class is unknown.
     """
-    sums = np.zeros((codes.max() + 2 if len(codes) else 1, H.shape[1]))
+    last = -1
+    for i in range(len(codes)):  # codes.max() takes longer to compile than the rest
+        last = max(last, codes[i])
+    sums = np.zeros((last + 2, H.shape[1]))
     for i in range(len(codes)):
         if codes[i] >= 0:
             for a in range(H.shape[1]):

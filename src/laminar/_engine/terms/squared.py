@@ -99,9 +99,10 @@ class SquaredFit:
         """Return the largest change of a value near this one that rounding can cause."""
         if self.residual_norm is None or value > CLOSE * self._rounding or not self.size:
             return self._rounding
-        # Computed from the residual, each entry of which is off by a part of an entry of X, with random sign.
-        relative = self._rounding / self.size
-        return relative * float(np.sqrt(max(value, 0.0) * self.size)) + relative**2 * self.size
+        # Computed from the residual, in double precision: entries are off by a part of those of X, with random sign.
+        # Rounding F and M to their own precision changes the value itself, by the square of that rounding.
+        double, own = (float(np.finfo(dtype).eps) for dtype in (np.float64, self.G.dtype))
+        return ROUNDING * double * float(np.sqrt(max(value, 0.0) * self.size)) + own**2 * self.size
 
     def majoriser(self, F: np.ndarray) -> Majoriser:
         """Return B and G, which do not depend on F."""

@@ -9,17 +9,16 @@ import numpy as np
 from ..jit import compiled, inlined
 
 
-@inlined
-def padded(G):
+def padded(G: np.ndarray) -> np.ndarray:
     """Pad a Gram matrix G (k, k) with zeros to the next multiple of four; G itself if k is one already.
 
     `hals` updates components four at a time; those added have no curvature and stay zero. It pads G itself, so this
     is only of use to a caller that passes the same G for many blocks of rows.
     """
-    k = G.shape[0]
+    k = len(G)
     if k % 4 == 0:
         return G
-    P = np.zeros((k + 4 - k % 4, k + 4 - k % 4), G.dtype)
+    P = np.zeros((k + 4 - k % 4, k + 4 - k % 4), G.dtype)  # np.pad takes as long as a block of rows
     P[:k, :k] = G
     return P
 
@@ -99,8 +98,15 @@ def _tile_rows(n, most):
     return max(1, -(-n // (16 * count))) * 16
 
 
-@compiled
-def hals(H, B, G, max_sweeps, inner_tol, row_curvature=None, column_weights=None):
+def hals(
+    H: np.ndarray,
+    B: np.ndarray,
+    G: np.ndarray,
+    max_sweeps: int,
+    inner_tol: float,
+    row_curvature: np.ndarray | None = None,
+    column_weights: np.ndarray | None = None,
+) -> None:
     """Solve non-negative least squares with one Gram matrix by HALS, in place.
 
         min_{H >= 0}  1/2 <H G, H> - <B, H> + 1/2 sum_ia r_i c_a h_ia^2
@@ -117,10 +123,20 @@ def hals(H, B, G, max_sweeps, inner_tol, row_curvature=None, column_weights=None
 
     Entries whose denominator is zero are not updated. Reference implementation: tests/reference/kernels.py.
     """
+    # All arguments at their places: numba compiles a default once more than the same value passed.
+    descend(H, B, padded(G), int(max_sweeps), float(inner_tol), row_curvature, column_weights)
+
+
+@compiled
+def descend(H, B, P, max_sweeps, inner_tol, row_curvature, column_weights):
+    """Compute `hals` for a Gram matrix P from `padded`.
+
+    Entries are copied one by one: an assignment of slices compiles its error message too, for seconds.
+    """
     n, k = H.shape
     tile = _tile_rows(n, 96 if H.itemsize == 8 else 192)
-    P = padded(G)
     k4 = P.shape[0]
+    zero = H.dtype.type(0)
     Ht, Bt = np.zeros((k4, tile), H.dtype), np.zeros((k4, tile), H.dtype)
     ridge: Any = None if row_curvature is None else np.zeros((k4, tile), H.dtype)
     step = np.empty((k4, tile if row_curvature is not None else 1), H.dtype)
@@ -129,17 +145,20 @@ def hals(H, B, G, max_sweeps, inner_tol, row_curvature=None, column_weights=None
         _inverse_curvature(P, None, step, 1)
     for start in range(0, n, tile):
         m = min(tile, n - start)
+        whole = (m + 15) // 16 * 16
+        if m < whole:  # empty samples fill the last vector register: they never leave zero
+            Ht.fill(zero)
+            Bt.fill(zero)
+            if row_curvature is not None:
+                ridge.fill(zero)
         for t in range(m):
             for a in range(k):
                 Ht[a, t], Bt[a, t] = H[start + t, a], B[start + t, a]
                 if row_curvature is not None:
                     ridge[a, t] = row_curvature[start + t] * column_weights[a]
-        whole = (m + 15) // 16 * 16  # empty samples fill the last vector register: they never leave zero
-        Ht[:, m:whole], Bt[:, m:whole] = 0, 0
         if row_curvature is not None:
-            ridge[:, m:whole] = 0
             _inverse_curvature(P, ridge, step, whole)
-        first = H.dtype.type(0)
+        first = zero
         for sweep in range(max(1, max_sweeps)):
             change = _sweep(Ht, Bt, P, step, ridge, gradient, whole)
             if sweep == 0:
