@@ -80,6 +80,7 @@ class Coder(LayerOutput):
     """Base of the models with clusters: transform, score, cluster, from ``components_``, ``layers_``, ``clusters_``."""
 
     loss = "frobenius"
+    _uses_labels = False  # whether codes of the fit depend on y
     _constraints: Mapping[str, Constraint] = {"H": NonNegative(), "Z": NonNegative()}
 
     def _check_data(self, X) -> None:
@@ -134,7 +135,7 @@ class Coder(LayerOutput):
         readout: str | None = None,
         **parameters,
     ) -> np.ndarray:
-        """Fit the estimator to X and return the codes of the fit, ``layers_[-1].representation`` of the top layer.
+        """Fit the estimator to X and return codes of X.
 
         Parameters
         ----------
@@ -154,14 +155,14 @@ class Coder(LayerOutput):
         Returns
         -------
         H : ndarray of shape (n_samples, n_components)
-            Codes of the training samples as the fit found them, which depend on its labels, neighbours or time.
-            `transform` codes every sample by itself, since labels and neighbours of new samples are unknown, and may
-            give other codes for the same samples. In a pipeline the next step is fitted to the codes returned here and
-            applied to those of `transform`.
+            Codes of the training samples as the fit found them, ``representation`` of the layer, which may depend on
+            their neighbours or on time; but with labels y, for estimators that use them, the codes of `transform`. A
+            step of a pipeline that is fitted to the codes returned here is applied to those of `transform`, of samples
+            whose labels are unknown: codes that know the labels would mislead it. ``layers_`` has them.
         """
         check_choice("method", method, METHODS)
         self.fit(X, y, **parameters)
-        if method == "pinv":
+        if method == "pinv" or (self._uses_labels and y is not None):
             return self.transform(X, layer=layer, method=method, readout=readout)
         return self._fit_output(X, self._places(layer), self._form(readout, self._code_form))
 
@@ -177,8 +178,7 @@ class Coder(LayerOutput):
 
         The codes of a sample minimise the loss over ``h >= 0``, with the ridge of the fit if it had one and no other
         penalty; samples do not influence each other, and labels, neighbours or time, on which the codes of the fit may
-        depend, are not used, not even for the samples of the fit: `fit_transform` and ``layers_`` have the codes of the
-        fit.
+        depend, are not used, not even for the samples of the fit: ``layers_`` has the codes of the fit.
 
         Parameters
         ----------

@@ -35,9 +35,9 @@ def weight_in_unit_scale(weight: float, data: Matrix, degree: int, dtype: np.dty
 class Penalized(Factorizer):
     """Base of the factorisations with a penalty on the codes, by a graph, labels or time.
 
-    ``layers_[-1].representation`` holds the codes of the fit, which depend on the penalty; `fit_transform` returns
-    them, and `fit_predict` and ``cluster()`` their clusters. `transform` minimises the fit alone, for any sample, and
-    `predict` and ``cluster(X)`` return clusters of these codes, for samples of the fit too.
+    ``layers_[-1].representation`` holds the codes of the fit, which depend on the penalty; `fit_transform` without
+    labels returns them, and `fit_predict` and ``cluster()`` their clusters. `transform` minimises the fit alone, for
+    any sample, and `predict` and ``cluster(X)`` return clusters of these codes, for samples of the fit too.
     """
 
     _parameter_constraints: dict = {

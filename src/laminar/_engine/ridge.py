@@ -10,20 +10,20 @@ from .linalg.blocked import column_dots
 from .starts import nonnegative_basis, positive_combination
 
 STRENGTH = 0.01  # of the ridge, in parts of what the SVD of rank k - 1 leaves: the error stays within .1 % of that
-MAX_ENERGY = 100.0  # of the codes of the closed form, in parts of ||X||^2: non-negative data have up to 31
+MAX_ENERGY = 100.0  # of the codes of the closed form, in parts of ||X||^2: non-negative data tried have up to 68
 
 
 def semi_nmf_ridge(data: Matrix, k: int, random_state: np.random.RandomState) -> float:
     """Return rho, the weight of the ridge of Semi-NMF with k components.
 
-    Zero where the closed form of Gillis and Kumar attains the error of the SVD of rank k with codes of bounded energy,
-    as on all non-negative data tried, and for one component. Otherwise .01 of the share of ``||X||^2`` that the SVD of
-    rank k - 1 leaves, at least 1e-6, or 30 k eps in single precision.
+    Zero for non-negative X and for one component, and where the closed form of Gillis and Kumar attains the error of
+    the SVD of rank k with codes of bounded energy. Otherwise .01 of the share of ``||X||^2`` that the SVD of rank k - 1
+    leaves, at least 1e-6, or 30 k eps in single precision.
     """
-    if k == 1 or not data.sqnorm:
+    if k == 1 or data.nonnegative or not data.sqnorm:
         return 0.0
-    # On data of mixed sign the start and the iterations need more triplets: found once, and kept by the matrix.
-    triplets = truncated_svd(data, k if data.nonnegative else n_scores(k), random_state)
+    # The start and the iterations need more triplets: found once, and kept by the matrix.
+    triplets = truncated_svd(data, n_scores(k), random_state)
     if closed_form_energy(data, k, triplets) <= MAX_ENERGY:
         return 0.0
     left = max(data.sqnorm - float((triplets[1][: k - 1] ** 2).sum()), 0.0) / data.sqnorm

@@ -79,16 +79,15 @@ class Deep(DeepParameters):
             self._keep(data, self._fine_tune(data, *self._begin(data, graphs, init, hook), graphs, hook))
 
     def _weights_of_ridges(self, data: Matrix) -> list[float]:
-        """Return the weight of the ridge of each layer's codes; hidden layers of non-negative X have none."""
+        """Return the weight of the ridge of each layer's codes."""
         if self._network or self.rule == "published":
             return [0.0] * len(self._sizes)
         if self.ridge != "auto":
             return [float(self.ridge)] * len(self._sizes)
-        top, rng = len(self._sizes) - 1, check_random_state(self.random_state)
+        rng = check_random_state(self.random_state)
         # The largest first: its singular vectors are kept by the matrix, and serve the others.
-        need = {k for i, k in enumerate(self._sizes) if i == top or not data.nonnegative}
-        found = {k: semi_nmf_ridge(data, k, rng) for k in sorted(need, reverse=True)}
-        return [found.get(k, 0.0) if i == top or not data.nonnegative else 0.0 for i, k in enumerate(self._sizes)]
+        found = {k: semi_nmf_ridge(data, k, rng) for k in sorted(set(self._sizes), reverse=True)}
+        return [found[k] for k in self._sizes]
 
     def _layer_ridge(self, i: int, below: Matrix, rng: np.random.RandomState) -> float:
         """Return the weight of the ridge in the pre-training of a layer, by the codes below it."""

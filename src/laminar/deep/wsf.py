@@ -232,6 +232,7 @@ class DeepWSF(Deep):
     ((40, 6), (40, 3))
     """
 
+    _uses_labels = True
     _parameter_constraints: dict = {
         **Deep._parameter_constraints,
         "alphas": [Interval(Real, 0, None, closed="left"), "array-like", Mapping],

@@ -194,6 +194,7 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
     ['left', 'left', 'left', 'left', 'left', '', '', '', '', '']
     """
 
+    _uses_labels = True
     _parameter_constraints: dict = {
         **Penalized._parameter_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left"), None],

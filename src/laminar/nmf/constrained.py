@@ -136,6 +136,7 @@ class ConstrainedNMF(NonNegativeData, Factorizer):
     True
     """
 
+    _uses_labels = True
     _parameter_constraints: dict = {
         **Factorizer._parameter_constraints,
         "loss": [StrOptions({"frobenius", "kl"})],

@@ -158,6 +158,7 @@ class DiscriminantNMF(NonNegativeData, Penalized):
     True
     """
 
+    _uses_labels = True
     _parameter_constraints: dict = {
         **Penalized._parameter_constraints,
         "within": [Interval(Real, 0, None, closed="left")],

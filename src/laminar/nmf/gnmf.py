@@ -178,6 +178,7 @@ class GNMF(NonNegativeData, Penalized):
     True
     """
 
+    _uses_labels = True
     _parameter_constraints: dict = {
         **Penalized._parameter_constraints,
         "loss": [StrOptions({"frobenius", "kl"})],

@@ -33,8 +33,8 @@ class SemiNMF(Ridged):
     n_components : int, default=10
         Number of components k.
     ridge : "auto" or float, default="auto"
-        Weight rho of the ridge. "auto" is 0 where the truncated singular value decomposition of rank k has non-negative
-        codes of bounded size (``sum_a ||h_a||^2 ||z_a||^2 <= 100 ||X||^2``), as on non-negative X, and for
+        Weight rho of the ridge. "auto" is 0 on non-negative X, where the truncated singular value decomposition of rank
+        k has non-negative codes of bounded size (``sum_a ||h_a||^2 ||z_a||^2 <= 100 ||X||^2``), and for
         ``rule="published"``; elsewhere .01 of the part of ``||X||^2`` that the one of rank k - 1 leaves, at least 1e-6
         (30 k eps in single precision).
     fit_offset : bool, default=False

@@ -168,6 +168,7 @@ class WSF(Ridged, Penalized):
     True
     """
 
+    _uses_labels = True
     _parameter_constraints: dict = {
         **Ridged._parameter_constraints,
         **Penalized._parameter_constraints,
