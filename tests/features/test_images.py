@@ -26,8 +26,8 @@ from laminar.features import (
     views_from_images,
 )
 
-skimage_color = pytest.importorskip("skimage.color", reason='needs scikit-image: pip install "laminar[images]"')
-pytest.importorskip("cv2", reason='needs OpenCV: pip install "laminar[images]"')
+skimage_color = pytest.importorskip("skimage.color", reason='needs scikit-image: pip install "laminar-nmf[images]"')
+pytest.importorskip("cv2", reason='needs OpenCV: pip install "laminar-nmf[images]"')
 
 pytestmark = pytest.mark.filterwarnings("ignore:X .* feature names:UserWarning")  # what some checks provoke
 

@@ -80,7 +80,7 @@ def build_app() -> "Typer":
 
         Prints, for identity, pose and light, clustering accuracy, NMI and the accuracy of a linear classifier; writes
         a figure. AttributeLayers and the classifier are given 10 % of the labels. One to two minutes. Needs
-        laminar[plots,report].
+        laminar-nmf[plots,report].
 
         \b
         Examples:
