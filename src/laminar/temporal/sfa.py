@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from numbers import Integral
 from typing import Self
@@ -43,7 +44,8 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     Parameters
     ----------
     n_components : int or None, default=None
-        Number of features; None means as many as principal components.
+        Number of features; None means as many as principal components. With more than the rank of the centred frames,
+        all there are are returned, with a warning.
     n_pcs : int, float, "auto" or None, default=None
         Number of leading principal components, or the part of the variance they hold; None means all, as published.
         "auto" takes the fewest whose features are about as slow as any on frames held out: whole sequences, or blocks
@@ -162,7 +164,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         frames = wrap(_centred(X, mean))
         U, s, V = truncated_svd(frames, self._max_n_pcs(X.shape), check_random_state(self.random_state))
         rank = _rank(s)
-        k = self._check_rank(rank)
+        k = self._n_features(rank)
         r = self._n_pcs(U[:, :rank] * s[:rank], frames.sqnorm, links, chain, k or 1)
         root = np.sqrt(len(X))
         deltas, rotation = _slowest(U[:, :r] * root, links, k or r)
@@ -183,14 +185,22 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             return min(*shape, max(max_auto, self.n_components or 1))
         return min(*shape, int(self.n_pcs)) if isinstance(self.n_pcs, Integral) else min(shape)
 
-    def _check_rank(self, rank: int) -> int | None:
-        """Return ``n_components``; raise a ValueError if it exceeds the rank."""
-        if (self.n_components or 0) > rank:
-            among = f"n_pcs={self.n_pcs} principal components" if rank == self.n_pcs else f"data of rank {rank}"
+    def _n_features(self, rank: int) -> int | None:
+        """Return ``n_components``, at most the rank of the frames, with a warning where that is less."""
+        if self.n_components is None or self.n_components <= rank:
+            return self.n_components and int(self.n_components)
+        if isinstance(self.n_pcs, Integral) and self.n_pcs < self.n_components:
             raise ValueError(
-                f"n_components={self.n_components} features cannot be found among {among}; ask for at most {rank}."
+                f"n_components={self.n_components} features cannot be found among n_pcs={self.n_pcs} principal "
+                f"components; ask for at most {self.n_pcs}, or raise n_pcs."
             )
-        return self.n_components and int(self.n_components)
+        warnings.warn(
+            f"n_components={self.n_components} is more than the rank of the centred frames: {rank} features are "
+            f"returned, all there are. Ask for at most {rank} to be without this warning.",
+            UserWarning,
+            stacklevel=3,
+        )
+        return rank
 
     def _n_pcs(self, S: np.ndarray, total: float, links: Links, chain: sp.csr_array, k: int) -> int:
         """Resolve the parameter ``n_pcs``, given the scores S of all components computed."""
@@ -273,7 +283,8 @@ def _choose_n_pcs(S: np.ndarray, links: Links, chain: sp.csr_array, k: int, *, s
 
     Their delta is at most ``slack`` (a choice) times the lowest. S are the scores of all components.
     """
-    candidates = np.unique(np.geomspace(k, S.shape[1], 40).astype(int))
+    # From k to k, rounding errors of geomspace would fall below it.
+    candidates = np.unique(np.maximum(k, np.geomspace(k, S.shape[1], 40).astype(int)))
     steps, power = np.zeros((2, len(candidates), k))
     for train, test in _folds(chain):
         in_train = np.zeros(len(S), dtype=bool)
