@@ -10,7 +10,7 @@ from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 from sklearn.utils._set_output import _get_output_config
@@ -27,6 +27,7 @@ from .._engine.updates import multiplicative
 from .._utils import threads
 from .._utils.typing import Data
 from .._utils.validation import check_choice
+from .._utils.versions import Estimator
 from .clusters import Clusters, reader
 
 
@@ -80,7 +81,7 @@ class Layer:
     representation: np.ndarray
 
 
-class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Base of all estimators: transform, score and clusters, from ``components_``, ``layers_`` and ``clusters_``."""
 
     loss = "frobenius"

@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -22,6 +22,7 @@ from .._engine.data.wrap import wrap
 from .._utils import threads
 from .._utils.labels import Attribute, attribute_names, read_labels
 from .._utils.typing import Data
+from .._utils.versions import Estimator
 from ..deep.composition import regress
 from .bands import BANDS, Band, FilterBank
 from .simplex_codes import SimplexCoder
@@ -32,7 +33,7 @@ REST = "rest"  # name of the last layer
 Maps = dict[int, np.ndarray]  # by position of a band, the matrix that its scores are multiplied by
 
 
-class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Layers of non-negative codes, one for each attribute of the labels, from weighted bands of graph-filtered scores.
 
     For each attribute (identity, pose, light, ...), with a label for a few samples, a layer of codes H >= 0 (n_samples,

@@ -11,7 +11,7 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.preprocessing import normalize
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.parallel import Parallel, delayed
@@ -19,12 +19,13 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from .._utils.progress import progress
 from .._utils.typing import Data
+from .._utils.versions import Estimator
 from .images import flatten, float_type, fold, grey, size_text, unit_scale
 
 _BLOCK = 2**16  # pixels of a block of images, the unit of work of a thread: 512 KB in float64, to stay in cache
 
 
-class ImageTransformer(TransformerMixin, BaseEstimator):
+class ImageTransformer(TransformerMixin, Estimator):
     """Base class of image features; a subclass defines `_axes` and `_features`."""
 
     _parameter_constraints: dict = {

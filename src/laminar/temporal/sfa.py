@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.linalg import eigh, svd
 from scipy.sparse.csgraph import connected_components
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
@@ -23,12 +23,13 @@ from .._engine.data.svd import truncated_svd
 from .._engine.data.wrap import wrap
 from .._engine.linalg.small import column_signs, safe_divide
 from .._utils.typing import Data
+from .._utils.versions import Estimator
 from ..graphs import Chain
 
 Links = Sequence[np.ndarray]  # positions of successive frames: the earlier ones, the later ones
 
 
-class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Slow feature analysis (SFA): linear features of a sequence that change least from frame to frame.
 
     Feature a is (x - mean) v_a. The filters v_a minimise one after the other, among features of unit variance that are
