@@ -371,7 +371,7 @@ def test_alpha_needs_a_range():
 def test_a_missing_package_is_asked_for(family, images, module, who, monkeypatch):
     monkeypatch.setitem(sys.modules, module, None)
     needed = module.partition(".")[0]
-    with pytest.raises(ImportError, match=rf"{re.escape(who)}.* needs {needed}: pip install .laminar\[images\]"):
+    with pytest.raises(ImportError, match=rf"{re.escape(who)}.* needs {needed}: pip install .laminar-nmf\[images\]"):
         family.fit_transform(images)
 
 

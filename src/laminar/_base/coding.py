@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral
 
@@ -14,7 +13,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 from sklearn.utils._set_output import _get_output_config
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from .._engine.constraints import Constraint, Free, NonNegative
 from .._engine.data.matrix import Matrix
@@ -26,20 +25,9 @@ from .._engine.solve import solve
 from .._engine.updates import multiplicative
 from .._utils import threads
 from .._utils.typing import Data
-from .._utils.validation import check_choice
+from .._utils.validation import check_choice, clear_errors, read_data
 from .._utils.versions import Estimator
 from .clusters import Clusters, reader
-
-
-@contextmanager
-def no_text(name: str = "X"):
-    """Replace scikit-learn's error about text in an array by one with a cure."""
-    try:
-        yield
-    except ValueError as error:
-        if "could not convert string" not in str(error):
-            raise
-        raise ValueError(f"{name} holds text ({error}): encode it as numbers first, as OneHotEncoder does.") from None
 
 
 def in_units_of(data: Matrix, H: np.ndarray) -> np.ndarray:
@@ -91,11 +79,8 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def _check_data(self, X) -> None:
         """Raise an error for X that the model is not defined for."""
 
-    @no_text()
     def _validate(self, X, *, reset: bool):
-        X = validate_data(
-            self, X, reset=reset, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], order=None
-        )
+        X = read_data(self, X, reset=reset, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], order=None)
         self._check_data(X)
         return X
 
@@ -241,7 +226,7 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         check_is_fitted(self)
         return self._check_codes(H, layer) @ self._layer(layer).components
 
-    @no_text("H")
+    @clear_errors("H")
     def _check_codes(self, H, layer: int = -1):
         """Check codes of a layer: an array or sparse matrix of finite numbers."""
         k = len(self._layer(layer).components)

@@ -13,15 +13,16 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._base.clusters import reader
-from .._base.coding import Layer, nameable, no_text
+from .._base.coding import Layer, nameable
 from .._engine.data.svd import truncated_svd
 from .._engine.data.wrap import wrap
 from .._utils import threads
 from .._utils.labels import Attribute, attribute_names, read_labels
 from .._utils.typing import Data
+from .._utils.validation import read_data
 from .._utils.versions import Estimator
 from ..deep.composition import regress
 from .bands import BANDS, Band, FilterBank
@@ -243,9 +244,8 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimat
         weights, _ = band_weights([band[known] @ P for band in bands], own, power=self.power, ridges=self.ridges)
         return weights, P
 
-    @no_text()
     def _validate(self, X: Data, *, reset: bool) -> np.ndarray | sp.spmatrix | sp.sparray:
-        return validate_data(
+        return read_data(
             self,
             X,
             reset=reset,

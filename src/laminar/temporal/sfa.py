@@ -16,13 +16,13 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
-from .._base.coding import no_text
 from .._engine.data.svd import truncated_svd
 from .._engine.data.wrap import wrap
 from .._engine.linalg.small import column_signs, safe_divide
 from .._utils.typing import Data
+from .._utils.validation import read_data
 from .._utils.versions import Estimator
 from ..graphs import Chain
 
@@ -152,8 +152,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Est
             The fitted estimator.
         """
         self._validate_params()
-        with no_text():
-            X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        X = read_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         chain = Chain().build(X, groups=groups).tocsr()
         links = sp.triu(chain).nonzero()
         if not len(links[0]):
@@ -226,8 +225,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Est
             The slowest first.
         """
         check_is_fitted(self)
-        with no_text():
-            X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        X = read_data(self, X, reset=False, dtype=[np.float64, np.float32])
         return (X - self.mean_) @ self.components_.T
 
     def inverse_transform(self, X: Data) -> np.ndarray:
