@@ -117,7 +117,7 @@ def test_masked_rows_are_coded_from_other_views(model):
 @pytest.mark.parametrize("model", [*SEVERAL, CoRegularizedSpectral(2)], ids=lambda model: type(model).__name__)
 def test_masked_part_of_view_is_refused(model):
     with pytest.raises(
-        ValueError, match="view 1 contains NaN or masked entries in a part of 1 rows, the first .* row 3"
+        ValueError, match=r"view 1 contains NaN or masked entries in a part of 1 rows, the first .* row 3"
     ):
         clone(model).fit([V, masked(W, 3, 2)])
 
@@ -135,7 +135,7 @@ def test_masked_integers_are_missing_views():
 @one_array
 def test_nan_error_names_cures(model):
     with pytest.raises(
-        ValueError, match="X contains NaN, and .*SimpleImputer.*MultiViewSemiNMF is fitted to"
+        ValueError, match=r"X contains NaN, and .*SimpleImputer.*MultiViewSemiNMF is fitted to"
     ) as caught:
         clone(model).fit(with_nan(V, 3), Y)
     assert "HistGradientBoosting" not in str(caught.value)

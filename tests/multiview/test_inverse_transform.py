@@ -11,7 +11,9 @@ rng = np.random.default_rng(0)
 N, SIZES, K = 60, (9, 7), 3
 H0 = rng.dirichlet(np.full(K, 0.4), size=N)
 UNITS = [40.0, 0.02]
-VIEWS = [unit * H0 @ rng.random((K, p)) + 0.01 * unit * rng.random((N, p)) for unit, p in zip(UNITS, SIZES, strict=True)]
+VIEWS = [
+    unit * H0 @ rng.random((K, p)) + 0.01 * unit * rng.random((N, p)) for unit, p in zip(UNITS, SIZES, strict=True)
+]
 MODELS = [
     MultiViewDeepNMF((6, 4), max_iter=300, random_state=0),
     MultiViewDeepNMF((6, 4), rule="published", gamma=2, random_state=0),
@@ -88,7 +90,9 @@ def test_mean_is_beaten(model):
 def test_views_have_units_of_their_own(model, factors):
     fitted = clone(model).fit(VIEWS)
     scaled = clone(model).fit([factor * X for factor, X in zip(factors, VIEWS, strict=True)])
-    pairs = zip(split(fitted.inverse_transform(codes(fitted))), split(scaled.inverse_transform(codes(scaled))), strict=True)
+    pairs = zip(
+        split(fitted.inverse_transform(codes(fitted))), split(scaled.inverse_transform(codes(scaled))), strict=True
+    )
     for factor, (X, Y) in zip(factors, pairs, strict=True):
         assert np.isfinite(Y).all()
         np.testing.assert_allclose(Y / factor, X, rtol=1e-4, atol=1e-5 * np.abs(X).max())

@@ -15,8 +15,8 @@ from sklearn.utils import check_array
 __all__ = ["Views", "read_views"]
 
 _RESHAPE = (
-    "a view has rows, its samples, and columns, its features. Reshape your data: array.reshape(-1, 1) is one feature of "
-    "many samples, array.reshape(1, -1) one sample of many features."
+    "a view has rows, its samples, and columns, its features. Reshape your data: array.reshape(-1, 1) is one feature "
+    "of many samples, array.reshape(1, -1) one sample of many features."
 )
 _FORMS = "a list or a dict of arrays (n_samples, n_features), or one such array"
 
@@ -115,8 +115,8 @@ def prepared(views: Any, view_sizes: Sequence[int] | None = None) -> Any:
         raise ValueError(f"X is a list of {len(views)} numbers: {_RESHAPE}")
     if getattr(first, "ndim", 2) == 1 and view_sizes is None:
         raise ValueError(
-            f"X is a list of {len(views)} one-dimensional arrays, rows of one view or views of one feature each. Reshape "
-            "your data: np.vstack(X) makes one view of rows, [x.reshape(-1, 1) for x in X] views of one feature."
+            f"X is a list of {len(views)} one-dimensional arrays, rows of one view or views of one feature each. "
+            "Reshape your data: np.vstack(X) makes one view of rows, [x.reshape(-1, 1) for x in X] views of one feature."
         )
     return [_nan_where_masked(view) for view in views]
 

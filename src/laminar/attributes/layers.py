@@ -20,7 +20,7 @@ from .._base.coding import Layer, nameable
 from .._engine.data.svd import truncated_svd
 from .._engine.data.wrap import wrap
 from .._utils import threads
-from .._utils.labels import Attribute, attribute_names, read_labels
+from .._utils.labels import Attribute, attribute_names, read_labels, warn_uninformative
 from .._utils.typing import Data
 from .._utils.validation import read_data
 from .._utils.versions import Estimator
@@ -207,6 +207,7 @@ class AttributeLayers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimat
         bank = FilterBank(self._bands(), self.n_scores)
         X = self._validate(X, reset=True)
         attributes = () if y is None else read_labels(y, X.shape[0])
+        warn_uninformative(attributes, stacklevel=2, one_class=False)
         self.attributes_ = _unique_names(attributes)
         with threads.own_threads():
             rng = check_random_state(self.random_state)
