@@ -51,7 +51,7 @@ WITHOUT_EFFECT = {
     "NaN": (np.full(N, np.nan), "y: no label is known"),
     "own class": (np.arange(N), "y: there are as many classes as labels, 24, .*KBinsDiscretizer"),
     "measurements": (rng.normal(size=N), "y: there are as many classes as labels, 24"),
-    "one class": (["a"] * N, "y: all labels are of one class, 'a', so that they tell no samples apart"),
+    "one class": (["a"] * N, "y: all labels are of one class, 'a', so that they distinguish no samples"),
 }
 
 

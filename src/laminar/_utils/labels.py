@@ -162,7 +162,7 @@ def is_one_hot(attributes: Sequence[Attribute]) -> bool:
 
 
 def one_column(attributes: Sequence[Attribute]) -> str:
-    """Say how several columns become one, for error messages.
+    """Return how several columns become one, for error messages.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def one_column(attributes: Sequence[Attribute]) -> str:
 def warn_uninformative(
     attributes: Sequence[Attribute], *, stacklevel: int, singletons: bool = False, one_class: bool = True
 ) -> None:
-    """Warn of labels that can have no effect, or tell no samples apart.
+    """Warn of labels that can have no effect, or distinguish no samples.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def warn_uninformative(
 
 
 def _fault(attribute: Attribute, singletons: bool, one_class: bool) -> str | None:
-    """Say what is wrong with labels that tell nothing, and what to do."""
+    """Return a sentence on labels that distinguish nothing, and what to do; None for others."""
     n_known, n_classes = int(attribute.known.sum()), int((attribute.class_sizes > 0).sum())
     if not n_known:
         return (
@@ -220,7 +220,7 @@ def _fault(attribute: Attribute, singletons: bool, one_class: bool) -> str | Non
     if n_classes == 1 and (n_known == len(attribute.codes) or not one_class):
         only = attribute.classes[attribute.codes[attribute.known]][:1].tolist()[0]
         return (
-            f"all labels are of one class, {only!r}, so that they tell no samples apart. Give labels of two classes or "
+            f"all labels are of one class, {only!r}, so that they distinguish no samples. Give labels of two classes or "
             "more, or leave y out."
         )
     return None
@@ -363,11 +363,13 @@ def _is_unknown(values: np.ndarray) -> np.ndarray:
 def _check_container(y: ArrayLike) -> None:
     if sp.issparse(y):
         raise TypeError(
-            "y is a sparse matrix, and labels are dense: pass y.toarray(), or y.toarray().argmax(axis=1) if it is one-hot."
+            "y is a sparse matrix, and labels are dense: pass y.toarray(), or y.toarray().argmax(axis=1) if it is "
+            "one-hot."
         )
     if isinstance(y, Mapping):
         raise TypeError(
-            "y is a dict: pass a list or an array with a row for each sample, or pandas.DataFrame(y) to name attributes."
+            "y is a dict: pass a list or an array with a row for each sample, or pandas.DataFrame(y) to name the "
+            "attributes."
         )
     if isinstance(y, AbstractSet):
         raise TypeError("y is a set, which has no order: pass a list or an array with a label for each sample.")

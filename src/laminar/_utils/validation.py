@@ -68,7 +68,7 @@ def refuse_masked(model: BaseEstimator, X: Any) -> None:
 
 
 def read_data(model: BaseEstimator, X: Any, **checks: Any) -> Any:
-    """Return X as scikit-learn's `validate_data` does, with errors that say what to do here."""
+    """Return X as scikit-learn's `validate_data` does, with errors that name what to do here."""
     refuse_masked(model, X)
     with clear_errors("X", model):
         return validate_data(model, X, **checks)

@@ -1,4 +1,4 @@
-"""`Estimator`: the base of all estimators, whose pickles know the version of Laminar that wrote them."""
+"""`Estimator`: the base of all estimators, which records in a pickle the version of Laminar that wrote it."""
 
 from __future__ import annotations
 

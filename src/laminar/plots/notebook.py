@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 
 class NotebookFigure(Figure):
-    """Figure that IPython displays as PNG without ``%matplotlib inline``; with it, IPython's own printer comes first."""
+    """Figure that IPython displays as PNG without ``%matplotlib inline``; with it, IPython's own formatter is used."""
 
     def _repr_png_(self) -> bytes:
         picture = BytesIO()
