@@ -220,8 +220,8 @@ def _fault(attribute: Attribute, singletons: bool, one_class: bool) -> str | Non
     if n_classes == 1 and (n_known == len(attribute.codes) or not one_class):
         only = attribute.classes[attribute.codes[attribute.known]][:1].tolist()[0]
         return (
-            f"all labels are of one class, {only!r}, so that they distinguish no samples. Give labels of two classes or "
-            "more, or leave y out."
+            f"all labels are of one class, {only!r}, so that they distinguish no samples. Give labels of two classes "
+            "or more, or leave y out."
         )
     return None
 
@@ -378,7 +378,7 @@ def _check_container(y: ArrayLike) -> None:
 def _check_values(values: np.ndarray) -> None:
     if values.dtype.kind == "c":
         raise ValueError("y holds complex numbers: give classes as whole numbers or strings.")
-    if any(isinstance(value, float | np.floating) and np.isinf(value) for value in _floats(values)):
+    if _has_infinity(values):
         raise ValueError("y contains infinity, which is no class: mark unknown labels by -1, NaN or None.")
     if values.dtype.kind == "O" and any(isinstance(value, list | tuple | np.ndarray) for value in values):
         raise ValueError("y has rows of different lengths; give every sample the same number of attributes.")
@@ -389,9 +389,10 @@ def _check_values(values: np.ndarray) -> None:
         )
 
 
-def _floats(values: np.ndarray) -> np.ndarray:
-    """Return the values that may be infinite."""
-    return np.unique(values) if values.dtype.kind == "f" else values if values.dtype.kind == "O" else values[:0]
+def _has_infinity(values: np.ndarray) -> bool:
+    if values.dtype.kind == "f":
+        return bool(np.isinf(values).any())
+    return values.dtype.kind == "O" and any(isinstance(v, float | np.floating) and np.isinf(v) for v in values)
 
 
 def read_alphas(alpha: float | ArrayLike, n_attributes: int, name: str = "alpha") -> list[float]:

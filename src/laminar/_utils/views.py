@@ -115,8 +115,8 @@ def prepared(views: Any, view_sizes: Sequence[int] | None = None) -> Any:
         raise ValueError(f"X is a list of {len(views)} numbers: {_RESHAPE}")
     if getattr(first, "ndim", 2) == 1 and view_sizes is None:
         raise ValueError(
-            f"X is a list of {len(views)} one-dimensional arrays, rows of one view or views of one feature "
-            "each. Reshape your data: np.vstack(X) is one view, its rows; [x.reshape(-1, 1) for x in X] are views of one "
+            f"X is a list of {len(views)} one-dimensional arrays, rows of one view or views of one feature each. "
+            "Reshape your data: np.vstack(X) is one view of these rows, [x.reshape(-1, 1) for x in X] are views of one "
             "feature."
         )
     return [_nan_where_masked(view) for view in views]
