@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.optimize import nnls
 from sklearn.base import clone
 
 from laminar import MultiViewDeepNMF, MultiViewSemiNMF
@@ -133,3 +134,25 @@ def test_missing_rows_do_not_count():
     imputed = split(fitted.inverse_transform(codes(fitted)))[1][:20]
     mean = VIEWS[1][20:].mean(axis=0) * np.ones((20, 1))
     assert relative(VIEWS[1][:20], imputed) < 0.7 * relative(VIEWS[1][:20], mean)
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+def test_codes_of_lacking_samples_are_near_mean_code(normalize):
+    """One non-negative least-squares problem a sample, with the ridge around the mean code."""
+    fitted = MultiViewDeepNMF((6, 4), normalize=normalize, random_state=0).fit(VIEWS)
+    view, m = fitted.views_[0], codes(fitted).mean(axis=0)
+    Psi, w = view.layers[-1].components, view.weight
+    ridge = 0.1 / len(Psi) * w * np.sum(Psi**2)
+    for i, h in enumerate(fitted.transform([VIEWS[0][:5], None])):
+        x = VIEWS[0][i] / (np.linalg.norm(VIEWS[0][i]) if normalize else 1)
+        A = np.vstack([np.sqrt(w) * Psi.T, np.sqrt(ridge) * np.eye(len(Psi))])
+        expected, _ = nnls(A, np.concatenate([np.sqrt(w) * x, np.sqrt(ridge) * m]))
+        np.testing.assert_allclose(h, expected, atol=1e-8 * np.abs(m).max())
+
+
+def test_missing_view_has_right_length():
+    """Codes of the few features known, drawn to zero instead of the mean code, would reconstruct too little."""
+    signed = (H0 - H0.mean(axis=0)) @ rng.normal(size=(K, 12)) + 0.1 * rng.normal(size=(N, 12))
+    fitted = MultiViewDeepNMF((9, 9), graph=None, random_state=0).fit([VIEWS[0], signed])
+    imputed = fitted.inverse_transform(fitted.transform([None, signed]))[:, :9]
+    assert 0.85 < np.linalg.norm(imputed) / np.linalg.norm(VIEWS[0]) < 1.15
