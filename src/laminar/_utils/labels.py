@@ -207,6 +207,8 @@ def warn_uninformative(
 def _fault(attribute: Attribute, singletons: bool, one_class: bool) -> str | None:
     """Return a sentence on labels that distinguish nothing, and what to do; None for others."""
     n_known, n_classes = int(attribute.known.sum()), int((attribute.class_sizes > 0).sum())
+    if len(attribute.codes) == 1:  # of one sample nothing can be distinguished
+        return None
     if not n_known:
         return (
             "no label is known, so that labels have no effect. -1, NaN, None and empty strings stand for unknown: give "

@@ -167,6 +167,6 @@ class SharedCoder(CallbackSupportMixin, ViewCoder):
             hold their lengths: s_v is the length that, given to all training samples, has the smallest squared error
             in view v, ``views_[v].length``; 1 without ``normalize``.
         """
-        lengths = np.repeat([view.length for view in self.views_.values()], self.view_sizes_)
         X = super().inverse_transform(H) + self.mean_
+        lengths = np.repeat([view.length for view in self.views_.values()], self.view_sizes_)
         return X * lengths.astype(X.dtype)
