@@ -1,4 +1,4 @@
-"""The fit of several views by codes they share, where samples may lack some of the views (docs/methods.md 8.3).
+"""The fit of several views by codes they share, where samples may lack some of the views (docs/methods.md 8.5).
 
 Missing views do not enter the objective, and nothing is put in their place. Samples with the same views share the Gram
 matrix of their codes, and the features of one view that of their components: these are the groups of rows.
