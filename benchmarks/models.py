@@ -118,7 +118,7 @@ def others(X: np.ndarray, k: int, work: str) -> list[Row]:
     rows = []
     for name, n_iter, module in [("torchnmf", 100, "torchnmf"), ("nn_fac", 50, "nn_fac"), ("gensim", 5, "gensim")]:
         if not opponents.installed(module):
-            rows.append(Row(f"NMF {work}", name, float("nan"), note='not installed: pip install "laminar[bench]"'))
+            rows.append(Row(f"NMF {work}", name, float("nan"), note='not installed: pip install "laminar-nmf[bench]"'))
             continue
         pairs = []
         for seed in range(5):

@@ -36,11 +36,11 @@ WIDTH, HEIGHT, GAP_X, GAP_Y = 176, 46, 20, 44  # of a box and between boxes, in 
 
 
 def package_imports(tree: Tree) -> dict[str, set[str]]:
-    """Return the packages that each package imports."""
+    """Return the packages that each package imports; ``__main__`` is none."""
     edges: dict[str, set[str]] = {name: set() for name in ROOMS}
     for found in tree.imports:
         source, target = ([*name.split("."), "", ""][1] for name in (found.source, found.target))
-        if source and target and source != target:
+        if source and target and source != target and source != "__main__":
             edges.setdefault(source, set()).add(target)
             edges.setdefault(target, set())
     return edges

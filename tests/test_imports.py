@@ -29,6 +29,7 @@ ORDER = (
     ("recipes",),
     ("",),  # `laminar` itself, the public names
     ("testing", "cli"),
+    ("__main__",),
 )
 FLOOR = {package: floor for floor, packages in enumerate(ORDER) for package in packages}
 

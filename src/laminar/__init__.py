@@ -5,5 +5,6 @@ The public names are those of ``__init__.pyi``, one line each; they are imported
 
 import lazy_loader
 
+from ._utils import __version__ as __version__
+
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-__version__ = "0.1.0.dev0"

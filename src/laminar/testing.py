@@ -20,6 +20,7 @@ from ._engine.constraints import NonNegative
 from ._engine.objective import Objective
 from ._engine.terms import by_group
 from ._engine.updates import entrywise, exact, hals
+from .multiview.base import SharedCoder
 
 __all__ = ["check_model", "check_term", "check_update"]
 
@@ -247,11 +248,23 @@ def _explained(model, X) -> float:
 
 def _loss(model, X, H) -> float:
     """Return the squared error or divergence of X from the reconstruction."""
+    if isinstance(model, SharedCoder) and model.normalize:
+        return _loss_of_unit_samples(model, X, H)
     Y = model.inverse_transform(np.asarray(H, dtype=np.float64))
     if getattr(model, "loss", "frobenius") == "kl":
         Y = np.maximum(Y, 1e-12 * X.max())
         return float((X * np.log(np.where(X > 0, X, 1) / Y) - X + Y).sum())
     return float(((X - Y) ** 2).sum())
+
+
+def _loss_of_unit_samples(model: SharedCoder, X: np.ndarray, H: np.ndarray) -> float:
+    """Return the weighted squared error of samples of unit norm, whose codes H are."""
+    total, parts = 0.0, np.split(X, np.cumsum(model.view_sizes_)[:-1], axis=1)
+    for view, part in zip(model.views_.values(), parts, strict=True):
+        norms = np.linalg.norm(part, axis=1, keepdims=True)
+        gap = part / np.where(norms > 0, norms, 1) - view.mean - H @ view.layers[-1].components
+        total += view.weight * view.size**2 * float((gap**2).sum())
+    return total
 
 
 def _value_of(term):

@@ -240,6 +240,7 @@ def test_order_and_units_do_not_matter(model):
     ],
     ids=["none", "one class", "one label a class", "None", "one label", "numbers that are all different"],
 )
+@pytest.mark.filterwarnings("ignore:y. .*label:UserWarning")  # labels without effect
 def test_labels_that_say_nothing_leave_the_scores(labels):
     blind, model = fit(Y=None), fit(Y=labels)
     assert (blind.attributes_, len(blind.layers_), model.attributes_, len(model.layers_)) == ([], 1, [0], 2)
@@ -248,6 +249,7 @@ def test_labels_that_say_nothing_leave_the_scores(labels):
         assert agreement(model.transform(X, layer), blind.transform(X)) > 0.9999
 
 
+@pytest.mark.filterwarnings("ignore:y. .*label:UserWarning")  # labels without effect
 def test_an_attribute_without_labels_next_to_one_that_has_some(model):
     labels = np.column_stack([PARTIAL[:, 1], np.full(len(X), -1)])
     both, alone = fit(Y=labels), fit(Y=PARTIAL[:, 1])
@@ -273,6 +275,7 @@ def test_classes_of_every_kind_and_size():
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 9])
+@pytest.mark.filterwarnings("ignore:y. .*label:UserWarning")  # labels without effect
 def test_fewer_samples_than_neighbours(n):
     model = fit(X[:n], Y[:n], k=100)
     codes = model.transform(X[:20])

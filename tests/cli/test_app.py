@@ -35,8 +35,8 @@ def test_help_lists_the_commands(run):
 @pytest.mark.parametrize(
     ("module", "sentence"),
     [
-        ("matplotlib.figure", 'laminar demo needs matplotlib: pip install "laminar[plots]"'),
-        ("rich.console", 'laminar demo needs rich: pip install "laminar[report]"'),
+        ("matplotlib.figure", 'laminar demo needs matplotlib: pip install "laminar-nmf[plots]"'),
+        ("rich.console", 'laminar demo needs rich: pip install "laminar-nmf[report]"'),
     ],
 )
 def test_demo_without_an_extra_is_one_sentence(run, monkeypatch, tmp_path, module, sentence):
@@ -49,7 +49,7 @@ def test_demo_without_an_extra_is_one_sentence(run, monkeypatch, tmp_path, modul
 def test_command_without_typer_is_one_sentence(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "typer", None)
     assert run_main(monkeypatch, "--version") == 1
-    assert capsys.readouterr().err == 'Error: the laminar command needs typer: pip install "laminar[report]"\n'
+    assert capsys.readouterr().err == 'Error: the laminar command needs typer: pip install "laminar-nmf[report]"\n'
 
 
 def test_main_runs_the_command(monkeypatch, capsys):

@@ -102,6 +102,7 @@ def test_exponent_of_updates():
     assert np.abs(half.components_ - one.components_).max() > 1e-3
 
 
+@pytest.mark.filterwarnings("ignore:y. .*label:UserWarning")  # labels without effect
 def test_labels_without_weight_leave_algorithm_1():
     plain_fit = DeepSemiNMF((9, 4), **BRIEF).fit(MIXED)
     for alpha, y in ((0, WHO), (1.0, np.full(N, -1)), (1.0, None)):

@@ -193,6 +193,7 @@ def test_labels_on_top_are_wsf_from_the_same_start(layers):
 
 
 @pytest.mark.parametrize("objective", ["reconstruction", "coupled"])
+@pytest.mark.filterwarnings("ignore:y. .*label:UserWarning")  # labels without effect
 def test_without_labels_it_is_deep_semi_nmf(objective):
     parameters = {"objective": objective, "max_iter": 30, "random_state": 0}
     alone = DeepSemiNMF((8, 4), **parameters).fit(X)
@@ -250,6 +251,7 @@ def test_objective_of_a_network(rule, scale):
 
 
 @linear_modes
+@pytest.mark.filterwarnings("ignore:y. .*label:UserWarning")  # labels without effect
 def test_labels_of_no_weight_are_no_labels(mode):
     silent = fitted(mode, y=None)
     for y, alphas in ((Y, 0), (Y, [0.0, 0.0]), (np.full((N, 2), -1), 1.0), (np.full((N, 2), None), 1.0)):
@@ -285,6 +287,7 @@ FEW = {
 
 @every_mode
 @pytest.mark.parametrize("labels", FEW.values(), ids=FEW)
+@pytest.mark.filterwarnings("ignore:y. .*label:UserWarning")  # labels without effect
 def test_an_attribute_of_few_labels_next_to_one_that_has_them(mode, labels):
     for y in (np.c_[labels, WHO], np.c_[WHO, labels]):
         model = fitted(mode, y=y, alphas=0.1, max_iter=5)
@@ -294,6 +297,7 @@ def test_an_attribute_of_few_labels_next_to_one_that_has_them(mode, labels):
 
 @linear_modes
 @pytest.mark.parametrize("labels", ["none", "one", "one a class", "each its own"])
+@pytest.mark.filterwarnings("ignore:y. .*label:UserWarning")  # labels without effect
 def test_labels_that_link_nobody_change_nothing(mode, labels):
     silent = fitted(mode, y=np.c_[np.full(N, -1), WHO])
     assert_array_equal(fitted(mode, y=np.c_[FEW[labels], WHO]).components_, silent.components_)
@@ -379,6 +383,7 @@ def test_mutual_information_is_that_of_clusters_without_labels(named):
 
 
 @pytest.mark.parametrize("labels", FEW.values(), ids=FEW)
+@pytest.mark.filterwarnings("ignore:y. .*label:UserWarning")  # labels without effect
 def test_layers_are_found_by_few_labels(labels):
     model = fitted({}, y=np.c_[labels, WHO], attribute_layers="mutual information")
     assert list(model.attribute_layers_) == [0, 1]

@@ -252,5 +252,7 @@ def test_progress_is_shown_on_standard_error(capsys):
 
 def test_missing_pandas_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r'^laminar.select_penalty needs pandas: pip install "laminar\[report\]"$'):
+    with pytest.raises(
+        ImportError, match=r'^laminar.select_penalty needs pandas: pip install "laminar-nmf\[report\]"$'
+    ):
         select_penalty(WSF(3), X, Y)

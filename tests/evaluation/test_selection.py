@@ -177,6 +177,6 @@ def test_plot_marks_the_choice():
 def test_missing_pandas_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(
-        ImportError, match=r'^laminar.evaluation.selection needs pandas: pip install "laminar\[report\]"$'
+        ImportError, match=r'^laminar.evaluation.selection needs pandas: pip install "laminar-nmf\[report\]"$'
     ):
         select_layers(lowrank(), [2])

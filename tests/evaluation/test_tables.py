@@ -201,7 +201,7 @@ def test_more_classes_than_training_samples(model):
 def test_missing_pandas_names_the_extra(model, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(
-        ImportError, match=r'^laminar.layer_attribute_table needs pandas: pip install "laminar\[report\]"$'
+        ImportError, match=r'^laminar.layer_attribute_table needs pandas: pip install "laminar-nmf\[report\]"$'
     ):
         layer_attribute_table(model, X, {"a": LABELS})
 

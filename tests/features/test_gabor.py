@@ -7,7 +7,7 @@ from scipy.signal import fftconvolve
 
 from laminar.features import GaborMagnitudes
 
-pytest.importorskip("skimage", reason='needs scikit-image: pip install "laminar[images]"')
+pytest.importorskip("skimage", reason='needs scikit-image: pip install "laminar-nmf[images]"')
 from skimage.filters import gabor_kernel
 
 

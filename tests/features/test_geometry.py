@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from laminar.features import AlignLandmarks, Crop, LocalBinaryPatterns, Pixels, Resize
 
-pytest.importorskip("skimage.transform", reason='needs scikit-image: pip install "laminar[images]"')
+pytest.importorskip("skimage.transform", reason='needs scikit-image: pip install "laminar-nmf[images]"')
 
 rng = np.random.default_rng(0)
 IMAGES = rng.uniform(size=(5, 20, 24))

@@ -26,8 +26,8 @@ from laminar.features import (
     views_from_images,
 )
 
-skimage_color = pytest.importorskip("skimage.color", reason='needs scikit-image: pip install "laminar[images]"')
-pytest.importorskip("cv2", reason='needs OpenCV: pip install "laminar[images]"')
+skimage_color = pytest.importorskip("skimage.color", reason='needs scikit-image: pip install "laminar-nmf[images]"')
+pytest.importorskip("cv2", reason='needs OpenCV: pip install "laminar-nmf[images]"')
 
 pytestmark = pytest.mark.filterwarnings("ignore:X .* feature names:UserWarning")  # what some checks provoke
 
@@ -371,7 +371,7 @@ def test_alpha_needs_a_range():
 def test_a_missing_package_is_asked_for(family, images, module, who, monkeypatch):
     monkeypatch.setitem(sys.modules, module, None)
     needed = module.partition(".")[0]
-    with pytest.raises(ImportError, match=rf"{re.escape(who)}.* needs {needed}: pip install .laminar\[images\]"):
+    with pytest.raises(ImportError, match=rf"{re.escape(who)}.* needs {needed}: pip install .laminar-nmf\[images\]"):
         family.fit_transform(images)
 
 

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from laminar.features import LocalBinaryPatterns
 from laminar.features.lbp import BIN_OF_CODE
 
-pytest.importorskip("skimage", reason='needs scikit-image: pip install "laminar[images]"')
+pytest.importorskip("skimage", reason='needs scikit-image: pip install "laminar-nmf[images]"')
 from skimage.feature import local_binary_pattern
 
 TEXTURE = np.random.default_rng(0).integers(0, 30, size=(3, 48, 48))  # few levels: many ties

@@ -7,7 +7,7 @@ from scipy import ndimage
 
 from laminar.features import SiftBagOfWords
 
-cv2 = pytest.importorskip("cv2", reason='needs OpenCV: pip install "laminar[images]"')
+cv2 = pytest.importorskip("cv2", reason='needs OpenCV: pip install "laminar-nmf[images]"')
 
 
 def smooth(n, side, seed=0):

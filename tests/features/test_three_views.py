@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from laminar.features import GaborMagnitudes, LocalBinaryPatterns, views_from_images
 
-resize = pytest.importorskip("skimage.transform", reason='needs scikit-image: pip install "laminar[images]"').resize
+resize = pytest.importorskip("skimage.transform", reason='needs scikit-image: pip install "laminar-nmf[images]"').resize
 
 TEXTURE = np.random.default_rng(0).integers(0, 30, size=(3, 48, 48))
 

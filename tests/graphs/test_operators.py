@@ -432,7 +432,7 @@ BAD_DATA = [
     (Labels(), {}, "needs y; pass y to fit"),
     (Labels(), {"y": [0, 1]}, f"y has 2 rows but X has {N} samples"),
     (Labels(attribute=1), {"y": Y}, r"attribute=1 must name one column of y; its columns are \[0\]"),
-    (LabelledKNN(), {"y": np.zeros((N, 2))}, "y has 2 attributes and LabelledKNN reads one; choose"),
+    (LabelledKNN(), {"y": np.zeros((N, 2))}, "y has 2 attributes, .* pass one column of y, or graph="),
     (
         Chain(),
         {"groups": [0, 1]},

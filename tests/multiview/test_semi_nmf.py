@@ -138,10 +138,11 @@ def test_identical_views_are_one():
     assert clustering_accuracy(many.labels_, one.labels_) == 1
 
 
-def test_inverse_transform_is_in_units_of_the_samples():
+def test_inverse_transform_has_directions_of_the_samples():
     model = fit([VIEWS[0], VIEWS[1]], n_components=71)
     back = model.inverse_transform(model.transform(VIEWS[:2]))
-    np.testing.assert_allclose(back, np.hstack([unit(VIEWS[0]), unit(VIEWS[1])]), atol=1e-8)
+    lengths = [model.views_[v].length for v in (0, 1)]
+    np.testing.assert_allclose(back, np.hstack([lengths[v] * unit(VIEWS[v]) for v in (0, 1)]), atol=1e-8)
 
 
 def test_labels_draw_classes_together():

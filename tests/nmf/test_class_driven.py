@@ -109,6 +109,7 @@ def test_objective_never_rises_and_is_what_it_says(way, alpha):
 
 @every_way
 @pytest.mark.parametrize("given", [True, False])
+@pytest.mark.filterwarnings("ignore:y. .*label:UserWarning")  # labels without effect
 def test_without_a_price_or_labels_it_is_nmf(way, given):
     way = {name: value for name, value in way.items() if name != "scale"}
     init = (H0, Z0) if given else "auto"

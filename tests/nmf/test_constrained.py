@@ -79,6 +79,7 @@ def test_labelled_samples_of_a_class_share_their_codes(way):
 
 @every_way
 @pytest.mark.parametrize("given", [True, False])
+@pytest.mark.filterwarnings("ignore:y. .*label:UserWarning")  # labels without effect
 def test_one_label_a_class_or_none_is_nmf(way, given):
     way = way | {"init": (H0, Z0) if given else "auto", "max_iter": 25, "tol": 1e-5}
     expected = NMF(K, random_state=0, **way).fit(X)
@@ -185,6 +186,7 @@ def test_units_do_not_matter(loss, c):
     np.testing.assert_allclose(codes(other) / c, codes(one), atol=1e-9 * codes(one).max())
 
 
+@pytest.mark.filterwarnings("ignore:y. .*label:UserWarning")  # labels without effect
 def test_sums_that_are_out_of_range():
     large = np.full((N, P), 3e38, dtype=np.float32)
     with pytest.raises(ValueError, match=r"magnitude in X is 3e\+38: the sum of a class is out of range. Divide X"):

@@ -101,6 +101,7 @@ def test_both_factors_go_down_on_an_operator_that_rewards(solver, weights):
 
 @pytest.mark.parametrize("within", [0.5, 10.0])
 @pytest.mark.parametrize("y", [Y, WHO, np.where(Y == 1, 1, -1), np.arange(N)], ids=["some", "all", "one", "alone"])
+@pytest.mark.filterwarnings("ignore:y. .*label:UserWarning")  # labels without effect
 def test_published_rule_is_the_authors(within, y):
     """Components first; samples of unknown class have a ridge."""
     for n_iter, (H, Z) in enumerate(plain.discriminant(X, H0, Z0, y, within, 12), start=1):
@@ -165,6 +166,7 @@ def test_without_repulsion_it_is_gnmf_on_the_graph_of_labels(solver):
 
 @every_solver
 @pytest.mark.parametrize("given", [True, False])
+@pytest.mark.filterwarnings("ignore:y. .*label:UserWarning")  # labels without effect
 def test_without_weights_or_labels_it_is_nmf(solver, given):
     way = {"solver": solver, "init": (H0, Z0) if given else "nndsvda", "max_iter": 25, "tol": 1e-5}
     expected = NMF(K, random_state=0, **way).fit(X)
@@ -177,6 +179,7 @@ def test_without_weights_or_labels_it_is_nmf(solver, given):
         assert np.array_equal(model.objective_history_, expected.objective_history_)
 
 
+@pytest.mark.filterwarnings("ignore:y. .*label:UserWarning")  # labels without effect
 def test_published_rule_without_weights_or_labels_is_that_of_nmf():
     *_, (_, Z) = plain.discriminant(X, H0, Z0, Y, 0.0, 9)
     for case in ({"within": 0}, {"y": None}, {"y": np.full(N, -1)}):

@@ -112,10 +112,12 @@ UNKNOWN = {
 
 @pytest.mark.parametrize("y", UNKNOWN.values(), ids=UNKNOWN)
 @pytest.mark.parametrize("weight", ["binary", "rbf"])
+@pytest.mark.filterwarnings("ignore:y. .*label:UserWarning")  # labels without effect
 def test_no_two_labels_alike_is_semi_nmf(y, weight):
     same(fit(WSF(K, weight=weight), MIXED, y), fit(SemiNMF(K), MIXED))
 
 
+@pytest.mark.filterwarnings("ignore:y. .*label:UserWarning")  # labels without effect
 def test_an_attribute_without_labels_does_not_count():
     for blank in (np.full(N, -1), np.arange(N)):
         for columns in ([Y, blank], [blank, Y]):
@@ -126,6 +128,7 @@ def test_an_attribute_without_labels_does_not_count():
 
 @pytest.mark.parametrize("loss", ["frobenius", "kl"])
 @pytest.mark.parametrize("rule", ["fast", "published"])
+@pytest.mark.filterwarnings("ignore:y. .*label:UserWarning")  # labels without effect
 def test_neighbours_and_labels(loss, rule):
     """Semi-supervised GNMF is GNMF without labels, and with all of them GNMF on their graph."""
     model = GNMF(K, n_neighbors=3, loss=loss, rule=rule)
@@ -143,6 +146,7 @@ def test_some_labels_overrule_the_neighbours():
 
 @pytest.mark.parametrize("weight", ["binary", "heat", "cosine"])
 @pytest.mark.parametrize("name", ["GNMF", "WSF"])
+@pytest.mark.filterwarnings("ignore:y. .*label:UserWarning")  # labels without effect
 def test_labels_overrule_neighbours_of_any_weight(name, weight):
     """sGNMF: weight 1 within a known class, 0 between two, those of the neighbours elsewhere; in a sum too."""
     data = data_of(name)
@@ -625,7 +629,7 @@ BAD = {
     "labels on their side": (WSF(K), {"y": np.stack([Y, Y])}, "y has 2 rows .*Transpose it: rows are samples"),
     "labels of three dimensions": (WSF(K), {"y": Y.reshape(N, 1, 1)}, "y must have shape .*got 3 dimensions"),
     "labels of two types": (WSF(K), {"y": ["a", 1] * 24}, "y mixes labels of types int, str"),
-    "two attributes for GNMF": (GNMF(K), {"y": np.stack([Y, Y], 1)}, "y has 2 attributes and LabelledKNN reads one"),
+    "two attributes for GNMF": (GNMF(K), {"y": np.stack([Y, Y], 1)}, "y has 2 attributes, .* pass one column of y"),
     "labels for the neighbours": (GNMF(K), {"y": Y[:10]}, "y has 10 rows but X has 48 samples"),
     "no labels": (GNMF(K, graph="labels"), {}, "a graph of labels needs y; pass y to fit"),
     "no labels in a sum": (WSF(K, graph=Labels() + Chain()), {}, "a graph of labels needs y"),

@@ -118,7 +118,7 @@ def test_no_pyplot_is_touched(images, monkeypatch):
 
 def test_missing_matplotlib_names_the_extra(images, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ImportError, match=r'^laminar.plots needs matplotlib: pip install "laminar\[plots\]"$'):
+    with pytest.raises(ImportError, match=r'^laminar.plots needs matplotlib: pip install "laminar-nmf\[plots\]"$'):
         plots.images_grid(images, (2, 3))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral
 
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from .._engine.constraints import Constraint, Free, NonNegative
 from .._engine.data.matrix import Matrix
@@ -24,20 +23,9 @@ from .._engine.solve import solve
 from .._engine.updates import multiplicative
 from .._utils import threads
 from .._utils.typing import Data
-from .._utils.validation import check_choice
+from .._utils.validation import check_choice, clear_errors, read_data
 from .clusters import Clusters, Joined, Readout, side_by_side
 from .output import LayerOutput
-
-
-@contextmanager
-def no_text(name: str = "X"):
-    """Replace scikit-learn's error about text in an array by one with a cure."""
-    try:
-        yield
-    except ValueError as error:
-        if "could not convert string" not in str(error):
-            raise
-        raise ValueError(f"{name} holds text ({error}): encode it as numbers first, as OneHotEncoder does.") from None
 
 
 def in_units_of(data: Matrix, H: np.ndarray) -> np.ndarray:
@@ -86,11 +74,8 @@ class Coder(LayerOutput):
     def _check_data(self, X) -> None:
         """Raise an error for X that the model is not defined for."""
 
-    @no_text()
     def _validate(self, X, *, reset: bool):
-        X = validate_data(
-            self, X, reset=reset, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], order=None
-        )
+        X = read_data(self, X, reset=reset, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], order=None)
         self._check_data(X)
         return X
 
@@ -282,7 +267,7 @@ class Coder(LayerOutput):
         of = self.layers_[self._position(layer)]
         return self._check_codes(H, of) @ of.components
 
-    @no_text("H")
+    @clear_errors("H")
     def _check_codes(self, H, layer: Layer):
         """Check codes of a layer: an array or sparse matrix of finite numbers."""
         k = len(layer.components)

@@ -8,18 +8,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils._set_output import _get_container_adapter
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from .._utils.versions import Estimator
 from .clusters import READOUTS, Readout, reader, side_by_side
 
 OUTPUT: dict = {"readout": [StrOptions({"auto", *READOUTS})], "layer": [Integral, str]}
 """Constraints of the parameters ``readout`` and ``layer``."""
 
 
-class LayerOutput(TransformerMixin, BaseEstimator):
+class LayerOutput(TransformerMixin, Estimator):
     """Base of all estimators with codes: the parameters ``layer`` and ``readout``, and tables with named columns.
 
     Arguments of a method that are None mean the parameters. What ``layer`` means is a list of places, which are

@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._utils import threads
 from .._utils.typing import ViewData
-from .._utils.views import Views, first_view, is_table, read_views
-from .coding import Coder, no_text
+from .._utils.validation import clear_errors
+from .._utils.views import Views, first_view, is_table, prepared, read_views
+from .coding import Coder
 
 _ARRAYS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
 
@@ -24,9 +25,10 @@ class ViewCoder(Coder):
     An estimator implements the codes of views, ``_coded``, and the part of the views they explain, ``_explained``.
     """
 
-    @no_text()
+    @clear_errors()
     def _read(self, X, observed=None, *, allow_missing: bool = True) -> Views:
         """Read the views to fit, all of one floating type, and set their names and sizes."""
+        X = prepared(X, self.view_sizes)
         if _several(X):
             self.__dict__.pop("feature_names_in_", None)
         else:
@@ -39,11 +41,11 @@ class ViewCoder(Coder):
         self._check_data(views)
         return views
 
-    @no_text()
+    @clear_errors()
     def _read_new(self, X, observed=None) -> Views:
         """Read the views to code, as many as in `fit`; one that no sample has is empty."""
         check_is_fitted(self)
-        given = self._named(X)
+        given = self._named(prepared(X, self.view_sizes))
         mask = None if observed is None else np.asarray(observed)
         present = []
         for v, name in enumerate(self.view_names_):
@@ -84,7 +86,7 @@ class ViewCoder(Coder):
         unknown = [name for name in X if name not in names]
         if unknown:
             raise ValueError(f"views {unknown} were not there in fit, which had {list(names)}.")
-        return dict(X)
+        return {name: view for name, view in X.items() if view is not None}
 
     def _completed(self, views: Views, present: list[int]) -> Views:
         n_samples, dtype = views.observed.shape[0], views.arrays[0].dtype

@@ -33,7 +33,7 @@ def require(module: str, extra: str, by: str = "laminar") -> ModuleType:
     '[1]'
     >>> require("no_such_package.part", "plots", by="laminar.plots")
     Traceback (most recent call last):
-    ImportError: laminar.plots needs no_such_package: pip install "laminar[plots]"
+    ImportError: laminar.plots needs no_such_package: pip install "laminar-nmf[plots]"
     """
     package = module.partition(".")[0]
     try:
@@ -42,4 +42,4 @@ def require(module: str, extra: str, by: str = "laminar") -> ModuleType:
         # An installed package that misses a dependency of its own is a different error.
         if (error.name or "").partition(".")[0] != package:
             raise
-        raise ImportError(f'{by} needs {package}: pip install "laminar[{extra}]"') from None
+        raise ImportError(f'{by} needs {package}: pip install "laminar-nmf[{extra}]"') from None

@@ -3,7 +3,9 @@
 Unknown is -1, NaN, None, ``pandas.NA``, a masked entry or an empty string. Classes may be numbers or strings.
 """
 
+import warnings
 from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +19,7 @@ __all__ = [
     "read_attribute",
     "read_groups",
     "read_labels",
+    "warn_uninformative",
     "with_classes",
 ]
 
@@ -92,6 +95,7 @@ def read_labels(y: ArrayLike, n_samples: int) -> tuple[Attribute, ...]:
     >>> identity.codes, identity.classes
     (array([ 0, -1,  1]), array([7, 9]))
     """
+    _check_container(y)
     values = label_array(y)
     if values.ndim not in (1, 2):
         raise ValueError(
@@ -136,7 +140,7 @@ def read_attribute(y: ArrayLike | None, n_samples: int) -> Attribute:
     attributes = read_labels(y, n_samples)
     if len(attributes) != 1:
         raise ValueError(
-            f"y has {len(attributes)} attributes, and a sample can have one class only here: pass one column of y."
+            f"y has {len(attributes)} attributes, and a sample can have one class only here: {one_column(attributes)}."
         )
     return attributes[0]
 
@@ -165,6 +169,90 @@ def read_groups(groups: ArrayLike, n_samples: int) -> np.ndarray:
     if not found.known.all():
         raise ValueError("groups must name the sequence of every sample; some are unknown (-1, NaN or None).")
     return found.codes
+
+
+def is_one_hot(attributes: Sequence[Attribute]) -> bool:
+    """Return whether the columns of y are the classes of one attribute: 0 or 1, and one 1 in each labelled row.
+
+    Examples
+    --------
+    >>> is_one_hot(read_labels([[0, 1], [1, 0], [-1, -1]], n_samples=3)), is_one_hot(read_labels([[1, 1], [1, 0]], 2))
+    (True, False)
+    """
+    known = np.array([attribute.known for attribute in attributes])
+    if len(attributes) < 2 or not known.any() or (known.any(axis=0) != known.all(axis=0)).any():
+        return False
+    if any(a.classes.dtype.kind not in "biuf" or not np.isin(a.classes, (0, 1)).all() for a in attributes):
+        return False
+    ones = sum(a.classes[a.codes[known[0]]] == 1 for a in attributes)
+    return bool(np.all(np.asarray(ones, dtype=int) == 1))
+
+
+def one_column(attributes: Sequence[Attribute]) -> str:
+    """Return how several columns become one, for error messages.
+
+    Examples
+    --------
+    >>> one_column(read_labels([[0, 1], [1, 0]], n_samples=2))
+    'y is one-hot, pass y.argmax(axis=1)'
+    """
+    return "y is one-hot, pass y.argmax(axis=1)" if is_one_hot(attributes) else "pass one column of y"
+
+
+def warn_uninformative(
+    attributes: Sequence[Attribute], *, stacklevel: int, singletons: bool = False, one_class: bool = True
+) -> None:
+    """Warn of labels that can have no effect, or distinguish no samples.
+
+    Parameters
+    ----------
+    attributes : sequence of Attribute
+        The columns of y.
+    stacklevel : int
+        That of the user's call, as `warnings.warn` counts from here.
+    singletons : bool, default=False
+        Whether a class of one sample has an effect in the model; then labels are reported where every sample has a
+        class of its own alone.
+    one_class : bool, default=True
+        Whether labels of one class have an effect in the model, besides samples whose label is unknown.
+    """
+    if is_one_hot(attributes):
+        warnings.warn(
+            f"y is one-hot: its {len(attributes)} columns of 0 and 1 are taken for as many attributes of two classes "
+            "each. Pass y.argmax(axis=1) for one attribute.",
+            UserWarning,
+            stacklevel=stacklevel + 1,
+        )
+        return
+    for name, attribute in zip(attribute_names(attributes), attributes, strict=True):
+        fault = _fault(attribute, singletons, one_class)
+        if fault:
+            where = f"y, column {name!r}" if len(attributes) > 1 else "y"
+            warnings.warn(f"{where}: {fault}", UserWarning, stacklevel=stacklevel + 1)
+
+
+def _fault(attribute: Attribute, singletons: bool, one_class: bool) -> str | None:
+    """Return a sentence on labels that distinguish nothing, and what to do; None for others."""
+    n_known, n_classes = int(attribute.known.sum()), int((attribute.class_sizes > 0).sum())
+    if len(attribute.codes) == 1:  # of one sample nothing can be distinguished
+        return None
+    if not n_known:
+        return (
+            "no label is known, so that labels have no effect. -1, NaN, None and empty strings stand for unknown: give "
+            "some others, or leave y out."
+        )
+    if n_classes == n_known and (1 < n_known == len(attribute.codes) or not singletons):
+        return (
+            f"there are as many classes as labels, {n_known}, and no two samples share one, so that labels have no "
+            "effect. Give classes; numbers on a scale become classes by sklearn.preprocessing.KBinsDiscretizer."
+        )
+    if n_classes == 1 and (n_known == len(attribute.codes) or not one_class):
+        only = attribute.classes[attribute.codes[attribute.known]][:1].tolist()[0]
+        return (
+            f"all labels are of one class, {only!r}, so that they distinguish no samples. Give labels of two classes "
+            "or more, or leave y out."
+        )
+    return None
 
 
 def with_classes(attribute: Attribute, names: ArrayLike) -> Attribute:
@@ -301,7 +389,26 @@ def _is_unknown(values: np.ndarray) -> np.ndarray:
     return unknown
 
 
+def _check_container(y: ArrayLike) -> None:
+    if sp.issparse(y):
+        raise TypeError(
+            "y is a sparse matrix, and labels are dense: pass y.toarray(), or y.toarray().argmax(axis=1) if it is "
+            "one-hot."
+        )
+    if isinstance(y, Mapping):
+        raise TypeError(
+            "y is a dict: pass a list or an array with a row for each sample, or pandas.DataFrame(y) to name the "
+            "attributes."
+        )
+    if isinstance(y, AbstractSet):
+        raise TypeError("y is a set, which has no order: pass a list or an array with a label for each sample.")
+
+
 def _check_values(values: np.ndarray) -> None:
+    if values.dtype.kind == "c":
+        raise ValueError("y holds complex numbers: give classes as whole numbers or strings.")
+    if _has_infinity(values):
+        raise ValueError("y contains infinity, which is no class: mark unknown labels by -1, NaN or None.")
     if values.dtype.kind == "O" and any(isinstance(value, list | tuple | np.ndarray) for value in values):
         raise ValueError("y has rows of different lengths; give every sample the same number of attributes.")
     if values.dtype.kind == "U" and np.isin(values, ["-1", "nan"]).any():
@@ -309,6 +416,12 @@ def _check_values(values: np.ndarray) -> None:
             "y is an array of text that holds '-1' or 'nan', most likely unknown labels which numpy turned "
             "into text. Give a list, or an array of dtype=object, with None where the label is unknown."
         )
+
+
+def _has_infinity(values: np.ndarray) -> bool:
+    if values.dtype.kind == "f":
+        return bool(np.isinf(values).any())
+    return values.dtype.kind == "O" and any(isinstance(v, float | np.floating) and np.isinf(v) for v in values)
 
 
 def read_alphas(alpha: float | ArrayLike, n_attributes: int, name: str = "alpha") -> list[float]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
 
 
 def check_choice(name: str, value: Any, choices: tuple) -> None:
@@ -22,3 +26,49 @@ def check_positive(name: str, value: float | None) -> None:
 def count_samples(X: Any) -> int:
     """Return the number of rows of whatever X is."""
     return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
+@contextmanager
+def clear_errors(name: str = "X", model: BaseEstimator | None = None) -> Iterator[None]:
+    """Replace scikit-learn's errors about text and NaN in an array by ones with a cure."""
+    try:
+        yield
+    except ValueError as error:
+        if "could not convert string" in str(error):
+            raise ValueError(
+                f"{name} holds text ({error}): encode it as numbers first, as OneHotEncoder does."
+            ) from None
+        if model is None or "does not accept missing values" not in str(error):
+            raise
+        raise ValueError(f"{name} contains NaN, and {_cure_of_missing(model)}") from None
+
+
+def _cure_of_missing(model: BaseEstimator) -> str:
+    return (
+        f"{type(model).__name__} uses every entry: leave these samples out, or fill the entries in, as "
+        "sklearn.impute.SimpleImputer does. Of several views, MultiViewSemiNMF is fitted to samples that "
+        "lack some."
+    )
+
+
+def refuse_masked(model: BaseEstimator, X: Any) -> None:
+    """Refuse a masked array, or a list of masked rows: as an array it would be what is under the mask.
+
+    Examples
+    --------
+    >>> from sklearn.decomposition import PCA
+    >>> refuse_masked(PCA(), np.ma.array([1.0, 2.0], mask=[False, True]))
+    Traceback (most recent call last):
+    ValueError: X has 1 masked entries, and PCA uses every entry: leave these samples out, or fill the entries in, ...
+    """
+    rows = X if isinstance(X, list | tuple) else [X]
+    n_masked = sum(int(np.ma.count_masked(row)) for row in rows if np.ma.is_masked(row))
+    if n_masked:
+        raise ValueError(f"X has {n_masked} masked entries, and {_cure_of_missing(model)}")
+
+
+def read_data(model: BaseEstimator, X: Any, **checks: Any) -> Any:
+    """Return X as scikit-learn's `validate_data` does, with errors that name what to do here."""
+    refuse_masked(model, X)
+    with clear_errors("X", model):
+        return validate_data(model, X, **checks)

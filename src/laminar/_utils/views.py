@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import pairwise
+from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,10 @@ from sklearn.utils import check_array
 
 __all__ = ["Views", "read_views"]
 
+_RESHAPE = (
+    "a view has rows, its samples, and columns, its features. Reshape your data: array.reshape(-1, 1) is one feature "
+    "of many samples, array.reshape(1, -1) one sample of many features."
+)
 _FORMS = "a list or a dict of arrays (n_samples, n_features), or one such array"
 
 
@@ -75,7 +80,7 @@ def read_views(
     Traceback (most recent call last):
     ValueError: 1 of 2 samples lack view 1 (NaN or None), and every sample is needed in every view here: ...
     """
-    named = _named(views, view_sizes, accept_sparse)
+    named = _named(prepared(views, view_sizes), view_sizes, accept_sparse)
     arrays, names = list(named.values()), list(named)
     n_samples = arrays[0].shape[0]
     lengths = {name: array.shape[0] for name, array in named.items()}
@@ -87,6 +92,42 @@ def read_views(
         _check_missing(mask, names, allow_missing)
         arrays = [_zero_missing(array, mask[:, v]) for v, array in enumerate(arrays)]
     return Views(arrays, names, mask)
+
+
+def prepared(views: Any, view_sizes: Sequence[int] | None = None) -> Any:
+    """Return views in the form they came in, masked entries as NaN; refuse what has one dimension or no view.
+
+    Examples
+    --------
+    >>> prepared([np.ma.array([[1, 2]], mask=[[False, True]]), None])
+    [array([[ 1., nan]]), None]
+    """
+    if isinstance(views, Mapping) and not sp.issparse(views):
+        return {name: _nan_where_masked(view) for name, view in views.items()}
+    if not isinstance(views, list | tuple):
+        if getattr(views, "ndim", 2) == 1:
+            raise ValueError(f"X is one-dimensional, of shape {views.shape}: {_RESHAPE}")
+        return _nan_where_masked(views)
+    first = first_view(views)
+    if first is None and len(views):
+        raise ValueError("no sample has any view: all in X are None.")
+    if isinstance(first, Number):
+        raise ValueError(f"X is a list of {len(views)} numbers: {_RESHAPE}")
+    if getattr(first, "ndim", 2) == 1 and view_sizes is None:
+        raise ValueError(
+            f"X is a list of {len(views)} one-dimensional arrays, rows of one view or views of one feature each. "
+            "Reshape your data: np.vstack(X) is one view of these rows, [x.reshape(-1, 1) for x in X] are views of one "
+            "feature."
+        )
+    return [_nan_where_masked(view) for view in views]
+
+
+def _nan_where_masked(view: Any) -> Any:
+    if isinstance(view, list | tuple):
+        return [_nan_where_masked(row) for row in view] if any(np.ma.is_masked(row) for row in view) else view
+    if not np.ma.is_masked(view):
+        return view
+    return (view if view.dtype.kind == "f" else view.astype(np.float64)).filled(np.nan)
 
 
 def _named(views: Any, view_sizes: Sequence[int] | None, accept_sparse: bool) -> dict[Hashable, Any]:
@@ -133,6 +174,10 @@ def first_view(items: Sequence) -> Any:
 
 
 def _read_one(view: Any, name: Hashable, accept_sparse: bool) -> Any:
+    if view is None:
+        raise ValueError(f"view {name!r} is None, so that no sample has it: leave this view out.")
+    if getattr(view, "ndim", 2) == 1:
+        raise ValueError(f"view {name!r} is one-dimensional, of shape {view.shape}: {_RESHAPE}")
     if isinstance(view, list | tuple):
         width = max((len(row) for row in view if row is not None), default=0)
         view = [[np.nan] * width if row is None else row for row in view]
@@ -175,8 +220,10 @@ def _missing_rows(array: Any, observed: np.ndarray, name: Hashable) -> np.ndarra
     partly = np.flatnonzero(unknown.any(axis=1) & ~missing & observed)
     if len(partly):
         raise ValueError(
-            f"view {name!r} contains NaN in a part of {len(partly)} rows, the first of them row {partly[0]}: a sample "
-            "has all of a view or nothing of it. Fill these entries in, or make the whole row NaN where allowed."
+            f"view {name!r} contains NaN or masked entries in a part of {len(partly)} rows, the first of them row "
+            f"{partly[0]}: a sample has all of a view or nothing of it. Fill these entries in, as "
+            "sklearn.impute.SimpleImputer does, or make the whole row NaN for MultiViewSemiNMF, which is fitted "
+            "to samples that lack views."
         )
     return missing
 
@@ -187,7 +234,7 @@ def _check_missing(mask: np.ndarray, names: list, allow_missing: bool) -> None:
     if not allow_missing:
         raise ValueError(
             f"{counts[worst]} of {n_samples} samples lack view {names[worst]!r} (NaN or None), and every sample is "
-            "needed in every view here: drop these samples or fill the view in."
+            "needed in every view here: drop these samples, fill the view in, or use MultiViewSemiNMF."
         )
     if counts[worst] == n_samples:
         raise ValueError(f"no sample has view {names[worst]!r}: leave this view out.")

@@ -12,16 +12,17 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._base.clusters import Readout, reader, side_by_side
-from .._base.coding import Layer, no_text
+from .._base.coding import Layer
 from .._base.output import OUTPUT, LayerOutput
 from .._engine.data.svd import truncated_svd
 from .._engine.data.wrap import wrap
 from .._utils import threads
-from .._utils.labels import Attribute, attribute_names, read_labels
+from .._utils.labels import Attribute, attribute_names, read_labels, warn_uninformative
 from .._utils.typing import Data
+from .._utils.validation import read_data
 from ..deep.composition import regress
 from .bands import BANDS, Band, FilterBank
 from .class_means import ClassMeans
@@ -230,6 +231,7 @@ class AttributeLayers(LayerOutput):
         bank = FilterBank(self._bands(), self.n_scores)
         X = self._validate(X, reset=True)
         attributes = () if y is None else read_labels(y, X.shape[0])
+        warn_uninformative(attributes, stacklevel=2, one_class=False)
         self.attributes_ = _unique_names(attributes)
         self._check_layer(len(attributes) + 1)
         self.classes_ = {name: a.classes for name, a in zip(self.attributes_, attributes, strict=True)}
@@ -270,9 +272,8 @@ class AttributeLayers(LayerOutput):
         weights, _ = band_weights([band[known] @ P for band in bands], own, power=self.power, ridges=self.ridges)
         return weights, P
 
-    @no_text()
     def _validate(self, X: Data, *, reset: bool) -> np.ndarray | sp.spmatrix | sp.sparray:
-        return validate_data(
+        return read_data(
             self,
             X,
             reset=reset,

@@ -9,19 +9,20 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from .._base.spectral import Affinity, count_connected, kmeans, kmeans_seed, unit_embedding
 from .._utils.typing import ViewData
+from .._utils.versions import Estimator
 from .._utils.views import read_views
 from ..graphs import Graph
 from .affinity import build_affinity
 
 
-class ViewClusterer(ClusterMixin, BaseEstimator, ABC):
+class ViewClusterer(ClusterMixin, Estimator, ABC):
     """Clusterer of several views; a subclass defines the embedding of the samples, `_embed`."""
 
     _parameter_constraints: dict = {

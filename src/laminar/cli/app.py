@@ -80,7 +80,7 @@ def build_app() -> "Typer":
 
         Prints, for identity, pose and light, clustering accuracy and NMI, the cross-validated accuracy of a linear
         classifier of the codes, and that of one which is given 10 % of the labels, as AttributeLayers is; writes a
-        figure. Less than a minute. Needs laminar[plots,report].
+        figure. Less than a minute. Needs laminar-nmf[plots,report].
 
         \b
         Examples:

@@ -17,7 +17,7 @@ from .._engine.data.matrix import Matrix
 from .._engine.data.wrap import wrap
 from .._utils import threads
 from .._utils.callbacks import Hook, hooks, with_callbacks
-from .._utils.labels import Attribute, attribute_names, by_name, read_alphas, read_labels
+from .._utils.labels import Attribute, attribute_names, by_name, read_alphas, read_labels, warn_uninformative
 from .._utils.typing import Data
 from ..graphs import GraphOperator, Labels, as_graph
 from ..graphs.operators import SumOperator
@@ -331,6 +331,7 @@ class DeepWSF(Deep):
         X = self._validate(X, reset=True)
         self._sizes = layer_sizes(self.layers, *X.shape)
         attributes = () if y is None else read_labels(y, X.shape[0])
+        warn_uninformative(attributes, stacklevel=3)
         names = attribute_names(attributes)
         alphas = read_alphas(by_name(self.alphas, names, "alphas"), len(attributes), "alphas")
         with threads.own_threads(), hooks(self, max(self.max_iter, 1), X, y) as hook:

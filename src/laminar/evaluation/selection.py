@@ -11,10 +11,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array, check_random_state
 
+from .._base.coding import Coder
+from .._base.views import ViewCoder
 from .._engine.data.matrix import dense
 from .._utils.extras import require
 from .._utils.progress import track
-from .._utils.validation import check_choice
+from .._utils.validation import check_choice, refuse_masked
 from ..deep.semi import DeepSemiNMF
 from ..metrics import adjusted_rand_index
 from .tables import layer_clusters
@@ -129,8 +131,10 @@ def select_layers(
     check_choice("method", method, tuple(_METHODS))
     if n_repeats < 2:
         raise ValueError(f"n_repeats must be at least 2, for a standard error; got {n_repeats}.")
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=4, ensure_min_features=3)
     estimator = DeepSemiNMF(tol=1e-4) if estimator is None else estimator
+    _check_estimator(estimator)
+    refuse_masked(estimator, X)
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=4, ensure_min_features=3)
     models = {layers: _sized(estimator, layers) for layers in _read(candidates, method)}
     seeds = check_random_state(random_state).randint(2**31 - 1, size=n_repeats)
     scores = _score(models, X, _METHODS[method], seeds, verbose)
@@ -150,6 +154,21 @@ def _read(candidates, method: str) -> list[Layers]:
                 'a top layer of size 1 has one cluster, always found again: leave it out, or use "entries".'
             )
     return [tuple(int(k) for k in layers) for layers in found]
+
+
+def _check_estimator(estimator: BaseEstimator) -> None:
+    """Refuse models without layers of sizes that can be chosen, or of several views."""
+    name = type(estimator).__name__
+    if isinstance(estimator, ViewCoder):
+        raise TypeError(
+            f"estimator={name} is fitted to several views, and select_layers splits the rows and columns of one array: "
+            "choose the layers of one view, by estimator=DeepSemiNMF()."
+        )
+    if not isinstance(estimator, Coder):
+        raise TypeError(
+            f"estimator must be a factorisation with layers, as DeepSemiNMF or SemiNMF; {name} has none whose sizes "
+            "could be chosen without labels."
+        )
 
 
 def _sized(estimator: BaseEstimator, layers: Layers) -> BaseEstimator:

@@ -11,20 +11,22 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.preprocessing import normalize
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from .._utils.progress import progress
 from .._utils.typing import Data
+from .._utils.validation import read_data, refuse_masked
+from .._utils.versions import Estimator
 from .images import flatten, float_type, fold, grey, size_text, unit_scale
 
 _BLOCK = 2**16  # pixels of a block of images, the unit of work of a thread: 512 KB in float64, to stay in cache
 
 
-class ImageTransformer(TransformerMixin, BaseEstimator):
+class ImageTransformer(TransformerMixin, Estimator):
     """Base class of image features; a subclass defines `_axes` and `_features`."""
 
     _parameter_constraints: dict = {
@@ -111,13 +113,14 @@ class ImageTransformer(TransformerMixin, BaseEstimator):
 
     def _images(self, X: Data, *, reset: bool) -> np.ndarray:
         """Validate X and return images of shape (n, height, width) or (n, height, width, channels), of any type."""
+        refuse_masked(self, X)
         X, shape = flatten(X)
         if not reset and shape not in (None, self.image_shape_):
             raise ValueError(
                 f"The images are of {size_text(shape)} pixels, {type(self).__name__} was fitted on "
                 f"{size_text(self.image_shape_)}: resize them, or fit again."
             )
-        X = validate_data(self, X, reset=reset, dtype="numeric")
+        X = read_data(self, X, reset=reset, dtype="numeric")
         if reset:
             shape = fold(X.shape[1], shape, self.image_shape)
             self._n_features_out = prod(len(labels) for labels in self._axes(shape))

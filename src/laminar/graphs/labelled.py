@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.metrics.pairwise import euclidean_distances
 
 from .._engine.data.matrix import dense
-from .._utils.labels import Attribute, attribute_names, read_labels
+from .._utils.labels import Attribute, attribute_names, one_column, read_labels
 from .._utils.typing import Data
 from .._utils.validation import check_choice, check_positive, count_samples
 from .neighbours import KNN, Points, as_rows, check_bandwidth, in_range
@@ -162,7 +162,8 @@ class LabelledKNN(KNN):
             return neighbours
         if len(attributes) > 1:
             raise ValueError(
-                f"y has {len(attributes)} attributes and LabelledKNN reads one; choose it with attribute=."
+                f"y has {len(attributes)} attributes, {attribute_names(attributes)}, and a graph of labels and "
+                f"neighbours takes one: {one_column(attributes)}, or graph=laminar.graphs.LabelledKNN(attribute=0)."
             )
         (attribute,) = attributes
         edges = neighbours.tocsr().tocoo()

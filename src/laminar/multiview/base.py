@@ -25,7 +25,7 @@ from .._utils.callbacks import CallbackSupportMixin, Hook
 from .._utils.views import Views
 from ..graphs import Graph
 from .consensus import SharedCodes
-from .layers import View, in_units
+from .layers import View, common_length, in_units
 
 
 class SharedCoder(CallbackSupportMixin, ViewCoder):
@@ -98,10 +98,12 @@ class SharedCoder(CallbackSupportMixin, ViewCoder):
         H, Z, powers = (solution.factors[name] for name in ("H", "Z", "powers"))
         self.weights_, self.views_ = solution.factors["weights"], {}
         for name, power, part, layers in zip(self.view_names_, powers, shared.views.parts, view_layers, strict=True):
-            mean, size = np.zeros(part.shape[1], part.dtype), 1.0
             if isinstance(part, Normalized):
-                mean, size = part.mean, part.size
-            self.views_[name] = View(float(power), in_units(layers, size), mean, size)
+                own = in_units(layers, part.size)
+                length = common_length(part, H, own[-1].components)
+                self.views_[name] = View(float(power), own, part.mean, part.size, length)
+            else:
+                self.views_[name] = View(float(power), in_units(layers, 1.0), np.zeros(part.shape[1], part.dtype), 1.0)
         views = self.views_.values()
         self.components_ = np.hstack([view.layers[-1].components for view in views])
         self.mean_ = np.concatenate([view.mean for view in views])
@@ -152,7 +154,7 @@ class SharedCoder(CallbackSupportMixin, ViewCoder):
         return shared, weights, self._weighted().astype(shared.views.dtype)
 
     def inverse_transform(self, H: ArrayLike) -> np.ndarray:  # type: ignore[override]  # one set of codes
-        """Reconstruct the views of samples from codes.
+        """Reconstruct the views of samples from codes, each view in its own units.
 
         Parameters
         ----------
@@ -162,7 +164,11 @@ class SharedCoder(CallbackSupportMixin, ViewCoder):
         Returns
         -------
         X : ndarray of shape (n_samples, n_features of all views)
-            ``mean_ + H @ components_``: samples of unit norm in every view, side by side.
+            The views side by side, ``s_v (mean_v + H @ components_v)``. Codes are of samples of unit norm and do not
+            hold their lengths: s_v is the length that, given to all training samples, has the smallest squared error
+            in view v, ``views_[v].length``; 1 without ``normalize``.
         """
         check_is_fitted(self)
-        return self._check_codes(H, self.layers_[-1]) @ self.components_ + self.mean_
+        X = self._check_codes(H, self.layers_[-1]) @ self.components_ + self.mean_
+        lengths = np.repeat([view.length for view in self.views_.values()], self.view_sizes_)
+        return X * lengths.astype(X.dtype)

@@ -35,12 +35,15 @@ class SharedCodes:
         Of the codes; signed for centred views.
     penalties : sequence of Addend
         On the codes.
+    centre : ndarray of shape (k,) or None
+        Codes to which `code` draws those of samples that lack views, in the units of the views; None means zero.
     """
 
     views: Stacked
     observed: np.ndarray
     constraint: Constraint
     penalties: Sequence[Addend] = ()
+    centre: np.ndarray | None = None
 
     @cached_property
     def compact(self) -> Stacked:
@@ -81,9 +84,9 @@ class SharedCodes:
     def _coded(self, weights: np.ndarray, Z: np.ndarray) -> tuple[Stacked, np.ndarray, Objective]:
         """Return the weighted views, the best codes in unit scale, and their objective."""
         data, signed = self.views.weighted(weights), self.constraint.signed
-        objective = Objective(
-            [MissingFit(data, self.observed).of_codes(np.ascontiguousarray(Z[:, :-1]) if signed else Z)]
-        )
+        centre = None if self.centre is None else self.centre.astype(np.float64) / data.scale
+        fit = MissingFit(data, self.observed, centre=centre)
+        objective = Objective([fit.of_codes(np.ascontiguousarray(Z[:, :-1]) if signed else Z)])
         H = np.zeros((data.shape[0], Z.shape[1] - signed), data.dtype)
         return data, self.constraint.update(exact)(H, objective, self.constraint), objective
 

@@ -128,7 +128,8 @@ class MultiViewDeepNMF(LayeredViews):
         Weights of the views, with sum one: a_v, or w_v.
     views_ : dict of View
         By name or position: ``weight``, that is ``a_v^gamma`` or w_v; ``layers`` from the input up, of which the last
-        has the shared codes and Psi_v; ``mean`` (zero) and ``size`` (one).
+        has the shared codes and Psi_v; ``mean`` (zero) and ``size`` (one); ``length``, what reconstructions are
+        multiplied by in `inverse_transform`.
     components_ : ndarray of shape (k, n_features of all views)
         All Psi_v side by side: a sample of unit norm is near ``H @ components_``.
     mean_ : ndarray of shape (n_features of all views,)

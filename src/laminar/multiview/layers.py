@@ -9,7 +9,7 @@ import numpy as np
 
 from .._base.coding import Layer
 from .._engine.constraints import NonNegative
-from .._engine.data.derived import Stacked
+from .._engine.data.derived import Normalized, Stacked
 from .._engine.data.matrix import Matrix
 from .._engine.data.wrap import wrap
 from .._engine.linalg.small import isometry
@@ -32,12 +32,15 @@ class View:
         From the input up; the last has the codes all views share.
     mean, size : ndarray of shape (n_features,), float
         A sample of unit length less the mean, times the size, is what was factorised.
+    length : float
+        What reconstructions of samples of unit length are multiplied by, to be in the units of the view.
     """
 
     weight: float
     layers: list[Layer]
     mean: np.ndarray
     size: float
+    length: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,34 @@ def view_layer_sizes(layers, views: Stacked, n_clusters: int | None) -> tuple[in
     if min(sizes) < sizes[-1]:
         raise ValueError(f"no layer may be smaller than the last, which all views share; got {layers!r}.")
     return sizes
+
+
+def common_length(view: Normalized, H: np.ndarray, components: np.ndarray) -> float:
+    """Return the length s that, given to all reconstructions of samples of unit length, fits a view best.
+
+    ``min_s sum_i ||x_i - s r_i||^2`` over the samples that have the view, r_i = mean + h_i Z: s = <X, R> / ||R||^2.
+    With it R has no further error along itself; samples of equal length have s near that length.
+
+    Parameters
+    ----------
+    view : Normalized
+        The view, with the mean that was subtracted.
+    H, components : ndarray of shape (n_samples, k), (k, n_features)
+        Codes, and components of samples of unit length.
+
+    Examples
+    --------
+    >>> view = Normalized(np.array([[3.0, 0.0], [0.0, 5.0]]), np.ones(2, dtype=bool), np.zeros(2), 1.0)
+    >>> common_length(view, np.eye(2), np.eye(2))
+    4.0
+    """
+    H, Z, mean = H.astype(np.float64), components.astype(np.float64), view.mean.astype(np.float64)
+    # Rows that were not observed are zero in the base, so that only ||R||^2 must leave them out.
+    sums = view.base.T.product(np.column_stack([np.ones(len(H)), H]).astype(view.dtype)).astype(np.float64)
+    rows = np.column_stack([np.ones(len(H)), H])[view.observed]
+    basis = np.vstack([mean, Z])
+    inner, square = float(np.vdot(sums.T, basis)), float(np.vdot(rows.T @ rows, basis @ basis.T))
+    return view.base.scale * max(inner, 0.0) / square if square > 0 else 0.0
 
 
 def in_units(layers: Sequence[Layer], size: float) -> list[Layer]:

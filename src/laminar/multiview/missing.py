@@ -1,4 +1,4 @@
-"""The fit of several views by codes they share, where samples may lack some of the views (docs/methods.md 8.3).
+"""The fit of several views by codes they share, where samples may lack some of the views (docs/methods.md 8.5).
 
 Missing views do not enter the objective, and nothing is put in their place. Samples with the same views share the Gram
 matrix of their codes, and the features of one view that of their components: these are the groups of rows.
@@ -45,10 +45,13 @@ def missing_views(
 
 
 class MissingFit:
-    """The fit of what was observed. Missing entries are zero, so that only the Gram matrices differ."""
+    """The fit of what was observed. Missing entries are zero, so that only the Gram matrices differ.
 
-    def __init__(self, data: Stacked, observed: np.ndarray, *, ridge: float = 0.1):
-        self.data = data
+    With a ``centre``, codes of known components, the ridge of `missing_views` on the codes is ``||h - centre||^2``.
+    """
+
+    def __init__(self, data: Stacked, observed: np.ndarray, *, ridge: float = 0.1, centre: np.ndarray | None = None):
+        self.data, self.centre = data, centre
         self.patterns, pattern = np.unique(observed, axis=0, return_inverse=True)
         self.rows = [np.flatnonzero(pattern.ravel() == i) for i in range(len(self.patterns))]
         self.ridges = np.where(self.patterns.all(axis=1), 0.0, ridge)
@@ -65,7 +68,12 @@ class MissingFit:
         ridge = self.ridges / k * np.trace(G, axis1=1, axis2=2)
         G = (G + ridge[:, None, None] * np.eye(k)).astype(Z.dtype)
         groups = [[rows[b] for b in threads.blocks(len(rows), 256)] for rows in self.rows]
-        return SquaredFit(data.product(Z).__getitem__, G, groups, data.sqnorm, data.entries_per_row)
+        B, sqnorm = data.product(Z), data.sqnorm
+        if self.centre is not None:
+            for rows, strength in zip(self.rows, ridge, strict=True):
+                B[rows] += (strength * self.centre).astype(B.dtype)
+                sqnorm += len(rows) * float(strength * (self.centre @ self.centre))
+        return SquaredFit(B.__getitem__, G, groups, sqnorm, data.entries_per_row)
 
     def of_components(self, H: np.ndarray) -> SquaredFit:
         """Features of view v share ``sum_{P with v} H_P^T H_P``."""

@@ -18,6 +18,7 @@ from .._engine.monitor import Monitor, Solution
 from .._engine.problem import smooth_codes
 from .._utils import threads
 from .._utils.callbacks import hooks, with_callbacks
+from .._utils.labels import read_labels, warn_uninformative
 from .._utils.typing import ViewData
 from .._utils.views import Views
 from ..graphs import Graph
@@ -88,7 +89,7 @@ class MultiViewSemiNMF(SharedCoder):
         Weights of the views, with sum one.
     views_ : dict of View
         By name or position: ``weight`` w_v, ``layers`` with one layer, ``mean`` and ``size``; F_v is a sample of unit
-        norm less ``mean``, times ``size``.
+        norm less ``mean``, times ``size``; ``length``, what reconstructions are multiplied by in `inverse_transform`.
     components_ : ndarray of shape (k, n_features of all views)
         The components of all views side by side, for samples of unit norm: a sample is near
         ``mean_ + H @ components_``.
@@ -241,6 +242,8 @@ class MultiViewSemiNMF(SharedCoder):
         self._validate_params()
         self._check_layer(1)
         views = self._read(X, observed)
+        if y is not None and self.alpha > 0:
+            warn_uninformative(read_labels(y, len(views.observed)), stacklevel=3)
         with threads.own_threads(), hooks(self, self.max_iter, X, y) as hook:
             shared = self._shared_codes(views)
             self._warn_constant_views(shared, views)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -13,6 +15,8 @@ from .._utils import threads
 from .._utils.typing import ViewData
 from .._utils.views import Views
 from .base import SharedCoder
+from .consensus import SharedCodes
+from .layers import View
 
 
 class LayeredViews(SharedCoder):
@@ -21,6 +25,11 @@ class LayeredViews(SharedCoder):
     @property
     def _centred(self) -> bool:
         return False
+
+    def _shared_codes(self, views: Views, fitted: dict[object, View] | None = None) -> SharedCodes:
+        shared = super()._shared_codes(views, fitted)
+        # Zero is no mean of views that are not centred: the less of a sample is known, the nearer it is to the mean.
+        return shared if fitted is None else replace(shared, centre=self.layers_[-1].representation.mean(axis=0))
 
     # ---- places: a layer of a view, or the layer that all views share --------------------------------------------
 
@@ -97,9 +106,10 @@ class LayeredViews(SharedCoder):
     ) -> np.ndarray:
         """Compute the codes of samples for the fitted components.
 
-        The shared codes of a sample minimise ``sum_v w_v ||x_v - h Psi_v||^2`` over h >= 0 and the views it has; those
-        of layer i of one view ``||x_v - h Z_i ... Z_1||^2``. Neither has the penalty, which is of the samples of the
-        fit.
+        The shared codes of a sample minimise ``sum_v w_v ||x_v - h Psi_v||^2`` over h >= 0 and the views it has; one
+        that lacks views has in addition the ridge ``0.1 / k ||h - m||^2 sum_v w_v ||Psi_v||^2`` over the views it has,
+        with m the mean code of the training samples. Codes of layer i of one view minimise ``||x_v - h Z_i ...
+        Z_1||^2``. Neither has the penalty, which is of the samples of the fit.
 
         Parameters
         ----------

@@ -20,7 +20,7 @@ from .._engine.monitor import Monitor
 from .._engine.problem import FITS, Factors, sparse_codes
 from .._engine.solve import solve
 from .._engine.terms import MaskedL1
-from .._utils.labels import Attribute, append_unknown, read_attribute, with_classes
+from .._utils.labels import Attribute, append_unknown, read_attribute, warn_uninformative, with_classes
 from .._utils.typing import Data
 
 
@@ -303,6 +303,8 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
     def _problem(self, X, y, groups) -> Factorization:
         data, attribute = wrap(X), self._attribute(y, X.shape[0])
         owner = self._owners(attribute, y is None)
+        if y is not None:
+            warn_uninformative([attribute], stacklevel=5, singletons=True, one_class=len(np.unique(owner)) > 1)
         self.classes_, self.component_classes_ = attribute.classes, owner
         self._has_classes = bool(attribute.known.any())  # of names alone, which component has which is arbitrary
         mask = ClassMask(attribute, owner, data.dtype)

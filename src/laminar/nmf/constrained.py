@@ -15,7 +15,7 @@ from .._engine.data.matrix import Matrix
 from .._engine.data.wrap import wrap
 from .._engine.problem import FITS, loss_value
 from .._utils.callbacks import with_callbacks
-from .._utils.labels import read_attribute
+from .._utils.labels import read_attribute, warn_uninformative
 from .._utils.typing import Data
 
 
@@ -195,6 +195,8 @@ class ConstrainedNMF(NonNegativeData, Factorizer):
 
     def _problem(self, X, y, groups) -> Factorization:
         attribute = read_attribute(y, X.shape[0])
+        if y is not None:
+            warn_uninformative([attribute], stacklevel=5)
         if attribute.class_sizes.max(initial=0) < 2:
             return super()._problem(X, y, groups)
         shared = SharedRows(X, attribute.codes, self.loss)

@@ -13,7 +13,7 @@ from .._base.rules import Published
 from .._engine.data.wrap import wrap
 from .._engine.problem import smooth_codes
 from .._engine.terms.penalties import LaplacianRows
-from .._utils.labels import Attribute, read_attribute
+from .._utils.labels import Attribute, read_attribute, warn_uninformative
 from ..graphs.operators import ClassOperator, SelfLoops
 
 
@@ -211,6 +211,8 @@ class DiscriminantNMF(NonNegativeData, Penalized):
                 'smaller components lower the objective without end. Use scale="invariant", or between=0.'
             )
         data, attribute = wrap(X), read_attribute(y, X.shape[0])
+        if y is not None:
+            warn_uninformative([attribute], stacklevel=5, singletons=self.between > 0 or self.rule == "published")
         if self.rule == "published" and self.within > 0 and attribute.known.any():
             published = ScatterAndRidge(attribute, self.within)
             return self._factorization(data, [smooth_codes(published, self._weight(1.0, data), invariant=False)])

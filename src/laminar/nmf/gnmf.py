@@ -22,6 +22,7 @@ from .._engine.problem import Factors
 from .._engine.terms import KL, Constant, Majoriser, SplitRows, Term
 from .._engine.updates import Update
 from .._utils import threads
+from .._utils.labels import read_labels, warn_uninformative
 from ..graphs import KNN, Graph, GraphOperator, as_graph, with_labels
 
 
@@ -241,6 +242,8 @@ class GNMF(NonNegativeData, Penalized):
         """Return the graph of the samples; None with alpha = 0."""
         if self.alpha == 0:
             return None
+        if y is not None:
+            warn_uninformative(read_labels(y, X.shape[0]), stacklevel=6, singletons=True)
         graph = KNN(self.n_neighbors) if self._is_knn else cast(Graph, as_graph(self.graph))
         return with_labels(graph, y, X.shape[0]).build(X, y, groups)
 

@@ -16,7 +16,7 @@ from .._base.rules import Published, Rule
 from .._engine.constraints import Free, NonNegative
 from .._engine.data.wrap import wrap
 from .._engine.updates import hals_or_exact
-from .._utils.labels import read_alphas, read_labels
+from .._utils.labels import read_alphas, read_labels, warn_uninformative
 from ..graphs import Graph, GraphOperator, Labels, as_graph, with_labels
 
 
@@ -225,6 +225,8 @@ class WSF(Ridged, Penalized):
         self.verbose = verbose
 
     def _problem(self, X, y, groups) -> Factorization:
+        if y is not None:
+            warn_uninformative(read_labels(y, X.shape[0]), stacklevel=5, singletons=not self._is_labels)
         data = wrap(X)
         graphs = [(alpha, graph) for alpha, graph in self._graphs(X, y, groups) if graph.degree.any()]
         return self._factorization(data, [term for alpha, graph in graphs for term in self._smooth(graph, alpha, data)])

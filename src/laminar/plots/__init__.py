@@ -1,7 +1,8 @@
 """Figures: images and components, layers, clusters, samples in two dimensions, scores, signals, convergence.
 
 Every function returns a ``matplotlib.figure.Figure`` made without pyplot, so no window opens and no global
-state changes; ``figure.savefig("name.png")`` writes it.
+state changes; ``figure.savefig("name.png")`` writes it, and a notebook shows it, with or without
+``%matplotlib inline``.
 """
 
 from .basic import convergence, demo_figure, images_grid, score_table_figure

@@ -27,9 +27,11 @@ class Sheet:
     """White page on which axes are placed in inches, so that sizes do not depend on what else is on it."""
 
     def __init__(self, width: float, height: float):
-        figure = require("matplotlib.figure", "plots", "laminar.plots")
+        require("matplotlib.figure", "plots", "laminar.plots")
+        from .notebook import NotebookFigure
+
         self.width, self.height = width, height
-        self.figure = figure.Figure(figsize=(width, height), dpi=100, facecolor="white")
+        self.figure = NotebookFigure(figsize=(width, height), dpi=100, facecolor="white")
 
     def axes(self, left: float, bottom: float, width: float, height: float) -> Axes:
         """Add axes."""

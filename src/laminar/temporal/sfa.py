@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from numbers import Integral
 from typing import Self
@@ -14,16 +15,15 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from .._base.clusters import READOUTS, Readout
-from .._base.coding import no_text
 from .._base.output import OUTPUT, LayerOutput
 from .._engine.data.svd import truncated_svd
 from .._engine.data.wrap import wrap
 from .._engine.linalg.small import column_signs, isometry, safe_divide
 from .._utils.typing import Data
-from .._utils.validation import check_choice
+from .._utils.validation import check_choice, read_data
 from ..graphs import Chain
 
 Links = Sequence[np.ndarray]  # positions of successive frames: the earlier ones, the later ones
@@ -45,7 +45,8 @@ class SlowFeatureAnalysis(LayerOutput):
     Parameters
     ----------
     n_components : int or None, default=None
-        Number of features; None means as many as principal components.
+        Number of features; None means as many as principal components. With more than the rank of the centred frames,
+        all there are are returned, with a warning.
     n_pcs : int, float, "auto" or None, default=None
         Number of leading principal components, or the part of the variance they hold; None means all, as published.
         "auto" takes the fewest whose features are about as slow as any on frames held out: whole sequences, or blocks
@@ -161,8 +162,7 @@ class SlowFeatureAnalysis(LayerOutput):
         """
         self._validate_params()
         self._check_layer(self._n_layers)
-        with no_text():
-            X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        X = read_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         chain = Chain().build(X, groups=groups).tocsr()
         links = sp.triu(chain).nonzero()
         if not len(links[0]):
@@ -174,7 +174,7 @@ class SlowFeatureAnalysis(LayerOutput):
         frames = wrap(_centred(X, mean))
         U, s, V = truncated_svd(frames, self._max_n_pcs(X.shape), check_random_state(self.random_state))
         rank = _rank(s)
-        k = self._check_rank(rank)
+        k = self._n_features(rank)
         r = self._n_pcs(U[:, :rank] * s[:rank], frames.sqnorm, links, chain, k or 1)
         root = np.sqrt(len(X))
         deltas, rotation = _slowest(U[:, :r] * root, links, k or r)
@@ -194,14 +194,22 @@ class SlowFeatureAnalysis(LayerOutput):
             return min(*shape, max(max_auto, self.n_components or 1))
         return min(*shape, int(self.n_pcs)) if isinstance(self.n_pcs, Integral) else min(shape)
 
-    def _check_rank(self, rank: int) -> int | None:
-        """Return ``n_components``; raise a ValueError if it exceeds the rank."""
-        if (self.n_components or 0) > rank:
-            among = f"n_pcs={self.n_pcs} principal components" if rank == self.n_pcs else f"data of rank {rank}"
+    def _n_features(self, rank: int) -> int | None:
+        """Return ``n_components``, at most the rank of the frames, with a warning where that is less."""
+        if self.n_components is None or self.n_components <= rank:
+            return self.n_components and int(self.n_components)
+        if isinstance(self.n_pcs, Integral) and self.n_pcs < self.n_components:
             raise ValueError(
-                f"n_components={self.n_components} features cannot be found among {among}; ask for at most {rank}."
+                f"n_components={self.n_components} features cannot be found among n_pcs={self.n_pcs} principal "
+                f"components; ask for at most {self.n_pcs}, or raise n_pcs."
             )
-        return self.n_components and int(self.n_components)
+        warnings.warn(
+            f"n_components={self.n_components} is more than the rank of the centred frames: {rank} features are "
+            f"returned, all there are. Ask for at most {rank} to be without this warning.",
+            UserWarning,
+            stacklevel=3,
+        )
+        return rank
 
     def _n_pcs(self, S: np.ndarray, total: float, links: Links, chain: sp.csr_array, k: int) -> int:
         """Resolve the parameter ``n_pcs``, given the scores S of all components computed."""
@@ -262,8 +270,7 @@ class SlowFeatureAnalysis(LayerOutput):
         """
         places = self._places(layer)
         read = self._reader(places[0], self._form(readout, self._code_form))
-        with no_text():
-            frames = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        frames = read_data(self, X, reset=False, dtype=[np.float64, np.float32])
         return self._output([read((frames - self.mean_) @ self.components_.T)], X, places)
 
     @property
@@ -333,7 +340,8 @@ def _choose_n_pcs(S: np.ndarray, links: Links, chain: sp.csr_array, k: int, *, s
 
     Their delta is at most ``slack`` (a choice) times the lowest. S are the scores of all components.
     """
-    candidates = np.unique(np.geomspace(k, S.shape[1], 40).astype(int))
+    # From k to k, rounding errors of geomspace would fall below it.
+    candidates = np.unique(np.maximum(k, np.geomspace(k, S.shape[1], 40).astype(int)))
     steps, power = np.zeros((2, len(candidates), k))
     for train, test in _folds(chain):
         in_train = np.zeros(len(S), dtype=bool)

@@ -92,7 +92,7 @@ class Normalized(Derived):
     flipped = False
 
     def __init__(self, X, observed: np.ndarray, mean: np.ndarray | None = None, size: float | None = None):
-        self.base = wrap(X)
+        self.base, self.observed = wrap(X), observed
         self.base_shape, self.dtype, self.stored = self.base.shape, self.base.dtype, self.base.stored
         length = self._lengths()
         # A row that small against the largest entry has no direction left.
