@@ -7,7 +7,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import check_random_state
 
 from ..graphs import Graph
-from .clusters import Clusters, Readout
+from .clusters import Clusters, Readout, subsample
 from .spectral import graph_affinity, spectral_labels
 
 
@@ -43,13 +43,12 @@ class GraphClusters(Clusters):
         *,
         max_samples: int = 10_000,
     ):
-        super().__init__(H, random_state, read)
-        self.graph, self.max_samples = graph, max_samples
+        super().__init__(H, random_state, read, max_samples=max_samples)
+        self.graph = graph
 
     def _model(self, E: np.ndarray, n_clusters: int) -> KNeighborsClassifier:
         rng = check_random_state(self.random_state)
-        if len(E) > self.max_samples:
-            E = E[np.sort(rng.choice(len(E), self.max_samples, replace=False))]
+        E = subsample(E, self.max_samples, rng)
         labels = np.zeros(len(E), dtype=int)
         if n_clusters > 1:
             labels = spectral_labels(graph_affinity(E, self.graph, n_clusters), n_clusters, rng)
