@@ -12,6 +12,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
 from .._engine.linalg.small import isometry, unit_rows, whitener
+from .._utils.progress import stage
 from .._utils.validation import check_choice
 from .spectral import kmeans
 
@@ -132,6 +133,7 @@ class Clusters:
 
     def _model(self, E: np.ndarray, n_clusters: int):
         """Return the fitted model that predicts clusters."""
+        stage(f"k-means of {len(E)} samples, {n_clusters} clusters")
         sample = subsample(E, max(self.max_samples, 100 * n_clusters), check_random_state(self.random_state))
         return kmeans(sample, n_clusters, self.random_state, self.n_init)
 

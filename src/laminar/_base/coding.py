@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from numbers import Integral
 
@@ -25,6 +25,7 @@ from .._engine.regression import best_codes, best_factor
 from .._engine.solve import solve
 from .._engine.updates import multiplicative
 from .._utils import threads
+from .._utils.progress import stages
 from .._utils.typing import Data
 from .._utils.validation import check_choice
 from .clusters import Clusters, reader
@@ -103,6 +104,10 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         top = self.layers_[-1]
         read = None if self.readout == "whitened" else reader(self.readout, top)
         return Clusters(top.representation, self.random_state, read)
+
+    def _stages(self) -> AbstractContextManager[None]:
+        """Return a block in which slow steps are announced, where the parameter ``verbose`` asks for it."""
+        return stages(type(self).__name__, getattr(self, "verbose", 0))
 
     def _warn_unconverged(self) -> None:
         if not self.converged_ and self.tol > 0 and self.n_iter_ >= self.max_iter:
@@ -304,7 +309,8 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if of is not self.layers_[-1] or readout not in (None, self.readout) or n_init != clusters.n_init:
             read = reader(readout or self.readout, of)
             clusters = Clusters(of.representation, self.clusters_.random_state, read, n_init=n_init)
-        return clusters.predict(H, n_clusters or self.n_clusters or len(of.components))
+        with self._stages():
+            return clusters.predict(H, n_clusters or self.n_clusters or len(of.components))
 
     def predict(self, X: Data) -> np.ndarray:
         """Cluster samples by their codes, with the number of clusters of the estimator.
@@ -339,7 +345,8 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Cluster of each sample.
         """
         H = self.fit(X, y, **parameters).layers_[-1].representation
-        return self.clusters_.predict(H, self.n_clusters or len(self.components_))
+        with self._stages():
+            return self.clusters_.predict(H, self.n_clusters or len(self.components_))
 
     def score(self, X: Data, y: ArrayLike | None = None) -> float:
         """Return the explained part of X, 1 for a perfect fit.

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import check_random_state
 
+from .._utils.progress import stage
 from ..graphs import Graph
 from .clusters import Clusters, Readout, subsample
 from .spectral import graph_affinity, spectral_labels
@@ -49,6 +50,7 @@ class GraphClusters(Clusters):
     def _model(self, E: np.ndarray, n_clusters: int) -> KNeighborsClassifier:
         rng = check_random_state(self.random_state)
         E = subsample(E, self.max_samples, rng)
+        stage(f"spectral clustering of {len(E)} samples, {n_clusters} clusters")
         labels = np.zeros(len(E), dtype=int)
         if n_clusters > 1:
             labels = spectral_labels(graph_affinity(E, self.graph, n_clusters), n_clusters, rng)

@@ -101,7 +101,8 @@ class ViewCoder(Coder):
     def labels_(self) -> np.ndarray:
         """Cluster of each training sample."""
         check_is_fitted(self)
-        return self.clusters_.predict(self.layers_[-1].representation, self.n_clusters or len(self.components_))
+        with self._stages():
+            return self.clusters_.predict(self.layers_[-1].representation, self.n_clusters or len(self.components_))
 
     def transform(  # type: ignore[override]  # samples that lack views instead of layers
         self, X: ViewData, *, observed: ArrayLike | None = None, readout: str = "raw"
