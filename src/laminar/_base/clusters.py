@@ -83,7 +83,7 @@ class Clusters:
         Starts of k-means.
     max_samples : int, default=50_000
         Training samples k-means is fitted to, at random if there are more, and at least 100 for each cluster; all
-        samples are then assigned to its centres. The inertia of the same minimum is 0.02 % higher than with all of
+        samples are then assigned to its centres. The inertia was 0.01 % higher than with all of
         them (docs/benchmarks.md).
 
     Examples

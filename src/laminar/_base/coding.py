@@ -106,7 +106,7 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return Clusters(top.representation, self.random_state, read)
 
     def _stages(self) -> AbstractContextManager[None]:
-        """Return a block in which slow steps are announced, where the parameter ``verbose`` asks for it."""
+        """Return a block in which slow steps are announced, with ``verbose=1``."""
         return stages(type(self).__name__, getattr(self, "verbose", 0))
 
     def _warn_unconverged(self) -> None:

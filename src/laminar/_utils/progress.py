@@ -44,10 +44,10 @@ def stage(text: str) -> None:
     """Print what is done next, in a block of `stages`; call it before a step that may take seconds."""
     name = _speaker.get()
     if name is not None:
-        _say(name, text)
+        _print(name, text)
 
 
-def _say(name: str, text: str) -> None:
+def _print(name: str, text: str) -> None:
     print(f"{name}: {text}", file=sys.stderr, flush=True)
 
 
@@ -61,7 +61,7 @@ def _compilations(name: str) -> Iterator[None]:
 
         def on_start(self, event):
             if not self.depth:
-                _say(name, f"compiling {event.data['dispatcher'].py_func.__name__}")
+                _print(name, f"compiling {event.data['dispatcher'].py_func.__name__}")
             self.depth += 1
 
         def on_end(self, event):
