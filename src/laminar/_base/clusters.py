@@ -83,8 +83,8 @@ class Clusters:
         Starts of k-means.
     max_samples : int, default=50_000
         Training samples k-means is fitted to, at random if there are more, and at least 100 for each cluster; all
-        samples are then assigned to its centres. At the same minimum the inertia is about 0.01 % higher than with all of
-        them (docs/benchmarks.md); the starts may lead to another minimum, better or worse.
+        samples are then assigned to its centres. At the same minimum the inertia is about 0.01 % higher than with all
+        of them (docs/benchmarks.md); the starts may lead to another minimum, better or worse.
 
     Examples
     --------
