@@ -4,7 +4,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 
 from laminar import SemiNMF
+from laminar._base import clusters as clusters_module
 from laminar._base.clusters import Clusters, reader
+from laminar._base.spectral import kmeans
 from laminar._engine.linalg.small import unit_rows, whitener
 
 rng = np.random.default_rng(0)
@@ -166,3 +168,46 @@ def test_unknown_readouts_are_named(fitted, options, message):
     model, X = fitted
     with pytest.raises(ValueError, match=message):
         model.transform(X, **options)
+
+
+# Many samples
+
+
+def blobs(n=3000, k=4, seed=0):
+    draw = np.random.default_rng(seed)
+    y = draw.integers(k, size=n)
+    return 4 * np.eye(k)[y] + draw.random((n, k)), y
+
+
+def test_kmeans_of_few_samples_sees_all():
+    codes, _ = blobs(600)
+    E = Clusters(codes, 0).features(codes)
+    whole = KMeans(4, n_init=20, random_state=0).fit(E)
+    assert_array_equal(Clusters(codes, 0, max_samples=600).predict(codes, 4), whole.labels_)
+
+
+def test_kmeans_of_many_samples_sees_a_subsample(monkeypatch):
+    codes, y = blobs()
+    seen = []
+    monkeypatch.setattr(clusters_module, "kmeans", lambda E, *rest: seen.append(len(E)) or kmeans(E, *rest))
+    labels = Clusters(codes, 0, max_samples=500).predict(codes, 4)
+    assert seen == [500]
+    assert same_partition(labels, y)
+    assert_array_equal(Clusters(codes, 0, max_samples=500).predict(codes, 4), labels)
+
+
+def test_kmeans_subsample_has_100_samples_a_cluster(monkeypatch):
+    codes, _ = blobs()
+    seen = []
+    monkeypatch.setattr(clusters_module, "kmeans", lambda E, *rest: seen.append(len(E)) or kmeans(E, *rest))
+    Clusters(codes, 0, n_init=1, max_samples=10).predict(codes, 5)
+    assert seen == [500]
+
+
+def test_kmeans_subsample_loses_no_inertia():
+    draw = np.random.default_rng(0)
+    codes = np.eye(5)[draw.integers(5, size=8000)] + 0.3 * draw.random((8000, 5))
+    clusters, whole = Clusters(codes, 0, max_samples=2000), Clusters(codes, 0)
+    E = clusters.features(codes)
+    inertia = [-model._fit(5).score(E) for model in (clusters, whole)]
+    assert inertia[0] < 1.01 * inertia[1]

@@ -259,8 +259,10 @@ def test_reconstruction_stop_may_be_used_again():
 def test_verbose_prints_plain_lines_where_there_is_no_terminal(model, capfd):
     model = clone(model).set_params(verbose=1, max_iter=30, tol=0).fit(X)
     out, err = capfd.readouterr()
-    lines = err.splitlines()
+    name = type(model).__name__
+    stages, lines = ([x for x in err.splitlines() if x.startswith(f"{name}:") == s] for s in (True, False))
     assert out == ""
+    assert stages[0] == f"{name}: fit of {X.shape[0]} x {X.shape[1]}"
     assert len(lines) >= 2
     for line in lines:
         assert re.fullmatch(rf"{type(model).__name__} \d+/30  objective [\d.e+-]+  \d+\.\d s", line)

@@ -3,10 +3,11 @@
 import sys
 from types import SimpleNamespace
 
+import numba
 import pytest
 
 from laminar._utils import progress as module
-from laminar._utils.progress import progress, track
+from laminar._utils.progress import progress, stage, stages, track
 
 
 @pytest.fixture
@@ -87,3 +88,43 @@ def test_lines_on_terminal_without_rich(clock, monkeypatch, capsys):
 def test_track_yields_all_items(clock, capsys, verbose, expected):
     assert list(track([1, 2, 3], "Search", unit="fits", verbose=verbose)) == [1, 2, 3]
     assert capsys.readouterr().err == expected
+
+
+# Stages
+
+
+def test_stage_prints_at_once(capsys):
+    with stages("Model"):
+        stage("graph of 5 samples")
+        assert capsys.readouterr().err == "Model: graph of 5 samples\n"
+
+
+def test_stage_silent_elsewhere(capsys):
+    stage("outside")
+    with stages("Model", verbose=0):
+        stage("not verbose")
+    with stages("Model"):
+        pass
+    stage("after")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_stage_of_inner_silent_model_has_outer_name(capsys):
+    with stages("Outer"), stages("Inner", verbose=0):
+        stage("graph")
+    assert capsys.readouterr().err == "Outer: graph\n"
+
+
+def test_stages_name_what_numba_compiles(capsys):
+    inner = numba.njit(lambda x: x + 1)
+
+    @numba.njit
+    def outer(x):
+        return inner(x)
+
+    with stages("Model"):
+        outer(1)
+        outer(2)
+    assert capsys.readouterr().err == "Model: compiling outer\n"
+    outer(1.0)
+    assert capsys.readouterr().err == ""

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_allclose
 
 from laminar.attributes.bands import BANDS, Band, FilterBank
 
@@ -133,3 +134,29 @@ def test_what_is_not_needed_is_forgotten():
 def test_bad_bands(parameters, message):
     with pytest.raises(ValueError, match=message):
         Band(**parameters)
+
+
+# Many samples
+
+
+def test_few_nodes_keep_bands_of_all_samples():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4, 8))[rng.integers(4, size=300)] + 0.3 * rng.normal(size=(300, 8))
+    specs = [Band(), Band("smooth", 6), Band("detail", 6)]
+    full, part = (FilterBank(specs, 6, max_nodes=m) for m in (300, 150))
+    whole, bands = (bank.fit(X, np.random.RandomState(0)) for bank in (full, part))
+    assert [len(graph.graph.degree) for graph in part._graphs.values()] == [150]
+    assert_allclose(bands[0], whole[0])
+    # The detail of a sample that is no node has less of its own smooth part in it.
+    for a, b, least in zip(bands[1:], whole[1:], (0.95, 0.75), strict=True):
+        assert a.shape == b.shape
+        assert np.corrcoef(a.ravel(), b.ravel())[0, 1] > least
+
+
+def test_samples_beyond_nodes_are_as_new():
+    X = np.random.default_rng(0).normal(size=(90, 8))
+    bank = FilterBank([Band(), Band("smooth", 6), Band("detail", 6)], 6, max_nodes=60)
+    bands = bank.fit(X, np.random.RandomState(0))
+    extended = bank.extend(X, range(3))
+    same = [np.isclose(bands[b], extended[b]).all(1) for b in (1, 2)]
+    assert same[0].sum() == same[1].sum() == 30

@@ -54,3 +54,19 @@ def tied_hals(F, gradient, K, G, sweeps):
                     slope = (K[i] @ D @ G + gradient[i])[a]
                     D[i, a] = max(F[i, a] + D[i, a] - slope / (K[i, i] * G[a, a]), 0) - F[i, a]
     return F + D, G @ D.T
+
+
+def summed_hals(Z, B, G, c, alpha, sweeps):
+    """Coordinate descent over rows of Z >= 0 with a penalty on their sums; the sum by bisection."""
+    Z = Z.copy()
+    for _ in range(sweeps):
+        for a in range(len(Z)):
+            if G[a, a] == 0:
+                continue
+            free = Z[a] + (B[a] - G[a] @ Z + c[a]) / G[a, a]
+            low, high = 0.0, np.maximum(free, 0).sum()
+            for _ in range(200):
+                q = (low + high) / 2
+                low, high = (q, high) if np.maximum(free - alpha * q, 0).sum() > q else (low, q)
+            Z[a] = np.maximum(free - alpha * q, 0)
+    return Z

@@ -13,6 +13,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
 from .._engine.linalg.small import isometry, unit_rows, whitener
+from .._utils.progress import stage
 from .._utils.validation import check_choice
 from .spectral import kmeans
 
@@ -80,6 +81,17 @@ def embed(H: np.ndarray, W: np.ndarray) -> np.ndarray:
     return unit_rows(H @ W) if W.shape[1] else np.zeros((len(H), 1))
 
 
+def subsample(E: np.ndarray, max_samples: int, rng: np.random.RandomState) -> np.ndarray:
+    """Return E, or that many random rows of it in their order if it has more.
+
+    Examples
+    --------
+    >>> subsample(np.arange(10)[:, None], 3, np.random.RandomState(0)).ravel()
+    array([2, 4, 8])
+    """
+    return E[np.sort(rng.choice(len(E), max_samples, replace=False))] if len(E) > max_samples else E
+
+
 class Clusters:
     """k-means of a read-out of codes; computed on first use and kept.
 
@@ -93,6 +105,10 @@ class Clusters:
         The form in which codes are clustered; None whitens them and scales their rows to unit length.
     n_init : int, default=20
         Starts of k-means.
+    max_samples : int, default=50_000
+        Training samples k-means is fitted to, at random if there are more, and at least 100 for each cluster; all
+        samples are then assigned to its centres. At the same minimum the inertia is about 0.01 % higher than with all
+        of them (docs/benchmarks.md); the starts may lead to another minimum, better or worse.
 
     Examples
     --------
@@ -103,8 +119,16 @@ class Clusters:
     True
     """
 
-    def __init__(self, H: np.ndarray, random_state=None, read: Readout | Joined | None = None, *, n_init: int = 20):
-        self.H, self.read, self.n_init = H, read, n_init
+    def __init__(
+        self,
+        H: np.ndarray,
+        random_state=None,
+        read: Readout | Joined | None = None,
+        *,
+        n_init: int = 20,
+        max_samples: int = 50_000,
+    ):
+        self.H, self.read, self.n_init, self.max_samples = H, read, n_init, max_samples
         # Drawn now, so that copies of a fitted model agree on clusters computed later; from a copy, so that the
         # generator of the caller does not depend on it.
         drawn = isinstance(random_state, Integral)
@@ -131,7 +155,9 @@ class Clusters:
 
     def _model(self, E: np.ndarray, n_clusters: int):
         """Return the fitted model that predicts clusters."""
-        return kmeans(E, n_clusters, self.random_state, self.n_init)
+        stage(f"k-means of {len(E)} samples, {n_clusters} clusters")
+        sample = subsample(E, max(self.max_samples, 100 * n_clusters), check_random_state(self.random_state))
+        return kmeans(sample, n_clusters, self.random_state, self.n_init)
 
     def predict(self, H: np.ndarray, n_clusters: int) -> np.ndarray:
         """Return the cluster of each row of codes."""

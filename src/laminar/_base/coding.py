@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from numbers import Integral
 
@@ -22,6 +23,7 @@ from .._engine.regression import best_codes, best_factor
 from .._engine.solve import solve
 from .._engine.updates import multiplicative
 from .._utils import threads
+from .._utils.progress import stages
 from .._utils.typing import Data
 from .._utils.validation import check_choice, clear_errors, read_data
 from .clusters import Clusters, Joined, Readout, side_by_side
@@ -100,6 +102,10 @@ class Coder(LayerOutput):
         if len(reads) == 1:
             return reads[0]
         return Joined(tuple(reads), np.cumsum([self._n_codes(place) for place in places])[:-1])
+
+    def _stages(self) -> AbstractContextManager[None]:
+        """Return a block in which slow steps are announced, with ``verbose=1``."""
+        return stages(type(self).__name__, getattr(self, "verbose", 0))
 
     def _warn_unconverged(self) -> None:
         if not self.converged_ and self.tol > 0 and self.n_iter_ >= self.max_iter:
@@ -331,7 +337,8 @@ class Coder(LayerOutput):
         if (places, form) != self._clustered or n_init != clusters.n_init:
             clusters = self._clusters_at(places, form, clusters.random_state, n_init)
         H = self._fit_codes(places) if X is None else side_by_side(self._codes_at(X, places))
-        return clusters.predict(H, n_clusters or self.n_clusters or self._n_codes(places[-1]))
+        with self._stages():
+            return clusters.predict(H, n_clusters or self.n_clusters or self._n_codes(places[-1]))
 
     def predict(self, X: Data) -> np.ndarray:
         """Cluster samples by the codes of `transform`, with the number of clusters of the estimator.

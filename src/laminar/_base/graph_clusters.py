@@ -6,8 +6,9 @@ import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import check_random_state
 
+from .._utils.progress import stage
 from ..graphs import Graph
-from .clusters import Clusters, Joined, Readout
+from .clusters import Clusters, Joined, Readout, subsample
 from .spectral import graph_affinity, spectral_labels
 
 
@@ -44,13 +45,13 @@ class GraphClusters(Clusters):
         n_init: int = 20,
         max_samples: int = 10_000,
     ):
-        super().__init__(H, random_state, read, n_init=n_init)
-        self.graph, self.max_samples = graph, max_samples
+        super().__init__(H, random_state, read, n_init=n_init, max_samples=max_samples)
+        self.graph = graph
 
     def _model(self, E: np.ndarray, n_clusters: int) -> KNeighborsClassifier:
         rng = check_random_state(self.random_state)
-        if len(E) > self.max_samples:
-            E = E[np.sort(rng.choice(len(E), self.max_samples, replace=False))]
+        E = subsample(E, self.max_samples, rng)
+        stage(f"spectral clustering of {len(E)} samples, {n_clusters} clusters")
         labels = np.zeros(len(E), dtype=int)
         if n_clusters > 1:
             labels = spectral_labels(graph_affinity(E, self.graph, n_clusters), n_clusters, rng, n_init=self.n_init)

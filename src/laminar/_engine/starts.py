@@ -12,6 +12,7 @@ from scipy.optimize import linprog
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
+from .._utils.progress import stage
 from .constraints import Constraint, Free
 from .data.matrix import Matrix
 from .data.svd import truncated_svd
@@ -216,6 +217,7 @@ def best_components(
 
 def named_start(name: str, data: Matrix, k: int, rng: np.random.RandomState, constraint: Constraint) -> Factors:
     """Return the start of that name, for components under the constraint."""
+    stage(f'initial factors, init="{name}"')
     H, Z = STARTS[name](data, k, rng)
     if constraint.signed == (name in NONNEGATIVE_STARTS):
         # Signed: with components of one sign and data of the other all codes would go to zero, and stay there.

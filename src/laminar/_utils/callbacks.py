@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .progress import progress
+from .progress import progress, stage, stages
 
 try:  # scikit-learn 1.9 and newer
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -103,14 +103,18 @@ def hooks(estimator: BaseEstimator, max_iter: int, X: Any, y: Any = None) -> Ite
 
     ``fitted`` returns the estimator as of this iteration. The seconds that callbacks are given are those since the
     start of the fit, which may consist of several loops. The estimator must be fitted when the block ends:
-    scikit-learn's callbacks then receive it, with X and y. Iterations of pre-training reach the user's callback alone.
+    scikit-learn's callbacks then receive it, with X and y. Iterations of pre-training reach the user's callback alone;
+    with ``verbose=1`` the first of each layer is printed, and then one a second.
     """
     start = time.perf_counter()
     receivers: list[Callable[[FitState], object]] = []
     sklearn_callbacks = _sklearn_callbacks(estimator, max_iter, X, y)
     if sklearn_callbacks is not None:
         receivers.append(sklearn_callbacks)
+    pretraining = _Pretraining()
     with ExitStack() as displays:
+        displays.enter_context(stages(type(estimator).__name__, estimator.verbose))
+        stage(f"fit of {_size(X)}")
         if estimator.verbose:
             display = progress(type(estimator).__name__, max_iter, may_stop_early=True)
             report = displays.enter_context(display)
@@ -120,12 +124,36 @@ def hooks(estimator: BaseEstimator, max_iter: int, X: Any, y: Any = None) -> Ite
             stage = "fit" if layer is None else "pretraining"
             state = FitState(iteration, float(objective), time.perf_counter() - start, fitted, stage, layer)
             to = [estimator.callback] if estimator.callback is not None else []
+            if layer is not None:
+                pretraining(state)
             # A list, not a generator: every receiver is called, also after one that requests to stop.
             return any([bool(receive(state)) for receive in (to + receivers if layer is None else to)])
 
         yield hook
         if sklearn_callbacks is not None:
             sklearn_callbacks.close()
+
+
+def _size(X: Any) -> str:
+    """Return the shape of X for a line of progress, or the number of views."""
+    return " x ".join(map(str, X.shape)) if hasattr(X, "shape") else f"{len(X)} views"
+
+
+class _Pretraining:
+    """Stages of pre-training: the first iteration of each layer, and then one a second."""
+
+    def __init__(self):
+        self.layer: int | None = None
+        self.next_line = 0.0
+
+    def __call__(self, state: FitState) -> None:
+        now = time.perf_counter()
+        if state.layer != self.layer or now >= self.next_line:
+            self.layer, self.next_line = state.layer, now + 1
+            stage(
+                f"pre-training of layer {state.layer}, iteration {state.iteration}  objective {state.objective:.6g}  "
+                f"{state.seconds:.1f} s"
+            )
 
 
 def _sklearn_callbacks(estimator: BaseEstimator, max_iter: int, X: Any, y: Any) -> _SklearnCallbacks | None:

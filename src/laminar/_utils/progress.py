@@ -1,4 +1,8 @@
-"""Progress of fits, images and searches: a bar on a terminal that has rich, plain lines elsewhere."""
+"""Progress of fits, images and searches: a bar on a terminal that has rich, plain lines elsewhere.
+
+`stage` prints what is done before there are steps to count, such as the search for neighbours; it needs no argument
+passed down to where that happens, and prints nothing outside `stages`.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,65 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeVar
 
 Item = TypeVar("Item")
 Report = Callable[..., None]  # (done, detail="")
+_speaker: ContextVar[str | None] = ContextVar("laminar_speaker", default=None)  # whose stages are printed
+
+
+@contextmanager
+def stages(name: str, verbose: int = 1) -> Iterator[None]:
+    """Print the stages that begin in the block, and every function that numba compiles; with ``verbose=0``, none.
+
+    Examples
+    --------
+    >>> import contextlib, sys
+    >>> with contextlib.redirect_stderr(sys.stdout), stages("Model"):
+    ...     stage("graph of 100 samples")
+    Model: graph of 100 samples
+    """
+    if not verbose:
+        yield
+        return
+    token = _speaker.set(name)
+    try:
+        with _compilations(name):
+            yield
+    finally:
+        _speaker.reset(token)
+
+
+def stage(text: str) -> None:
+    """Print what is done next, in a block of `stages`; call it before a step that may take seconds."""
+    name = _speaker.get()
+    if name is not None:
+        _print(name, text)
+
+
+def _print(name: str, text: str) -> None:
+    print(f"{name}: {text}", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _compilations(name: str) -> Iterator[None]:
+    """Print the name of each function that numba compiles, in any thread; not those compiled as a part of it."""
+    from numba.core import event
+
+    class Listener(event.Listener):
+        depth = 0  # compilations hold a lock of numba: those of two threads do not mix
+
+        def on_start(self, event):
+            if not self.depth:
+                _print(name, f"compiling {event.data['dispatcher'].py_func.__name__}")
+            self.depth += 1
+
+        def on_end(self, event):
+            self.depth -= 1
+
+    with event.install_listener("numba:compile", Listener()):
+        yield
 
 
 @contextmanager

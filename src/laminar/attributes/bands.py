@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -14,6 +14,7 @@ from .._engine.data.matrix import Matrix, Rows, dense
 from .._engine.data.svd import truncated_svd
 from .._engine.data.wrap import wrap
 from .._engine.linalg.small import unit_rows
+from .._utils.progress import stage
 from .._utils.validation import check_choice, check_positive
 from ..graphs import KNN
 from ..graphs.smoothing import smooth
@@ -123,6 +124,8 @@ class FilterBank:
         Parameters of the bands.
     n_scores : int
         Number of principal scores, at most the rank of the centred data.
+    max_nodes : int, default=10_000
+        Training samples in the graphs, at random if there are more; the others are then added as new samples are.
 
     Examples
     --------
@@ -134,13 +137,14 @@ class FilterBank:
     {0: (5, 3), 2: (5, 3)}
     """
 
-    def __init__(self, bands: Sequence[Band] = BANDS, n_scores: int = 200):
-        self.bands, self.n_scores = tuple(bands), n_scores
+    def __init__(self, bands: Sequence[Band] = BANDS, n_scores: int = 200, *, max_nodes: int = 10_000):
+        self.bands, self.n_scores, self.max_nodes = tuple(bands), n_scores, max_nodes
 
     def fit(self, X: np.ndarray | sp.csr_array, random_state: np.random.RandomState) -> list[np.ndarray]:
         """Compute the bands of the rows of X, in unit scale (``scale``)."""
         self.mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
         data = centred(X, self.mean)
+        stage(f"singular value decomposition of {X.shape[0]} x {X.shape[1]}")
         U, s, V = truncated_svd(data, self.n_scores, random_state)
         # Below 1000 machine epsilons of the largest, a choice, they are zero. Constant X keeps one score, zero.
         r = max(1, int(np.count_nonzero(s > 1e3 * np.finfo(X.dtype).eps * s[0])))
@@ -149,23 +153,59 @@ class FilterBank:
         F = (U[:, :r] * s[:r]).astype(X.dtype)
         self._graphs: dict[tuple[int, int], NeighbourGraph] = {}
         self._smooth: dict[Band, np.ndarray] = {}
-        bands = [self._band(band, F) for band in self.bands]
+        is_node = self._choose_nodes(len(F), random_state)
+        bands = self._fit_bands(F, is_node)
         total = float(np.linalg.norm(F))
         norms = [float(np.linalg.norm(band)) for band in bands]
         # A band that is rounding error is set to zero.
         self.sizes = [F.dtype.type(total / norm if norm > 1e-6 * total else 0) for norm in norms]
         return [np.multiply(size, band) for size, band in zip(self.sizes, bands, strict=True)]
 
-    def _band(self, band: Band, F: np.ndarray) -> np.ndarray:
-        """Compute a band of the training samples; its graph and its smooth scores are stored for `extend`."""
+    def _choose_nodes(self, n_samples: int, random_state: np.random.RandomState) -> np.ndarray:
+        """Return whether each training sample is in the graphs."""
+        if n_samples <= self.max_nodes:
+            return np.ones(n_samples, dtype=bool)
+        is_node = np.zeros(n_samples, dtype=bool)
+        is_node[random_state.choice(n_samples, self.max_nodes, replace=False)] = True
+        return is_node
+
+    def _fit_bands(self, F: np.ndarray, is_node: np.ndarray) -> list[np.ndarray]:
+        """Compute the bands of the training samples; graphs and smooth scores of the nodes are stored for `extend`."""
+        nodes, others = F[is_node], F[~is_node]
+        for band in self.bands:
+            key, source = (band.rank, band.n_neighbors), band.source
+            if band.kind == "scores" or source in self._smooth:
+                continue
+            stage(f"band {band.name} of {len(nodes)} samples")
+            if key not in self._graphs:
+                self._graphs[key] = NeighbourGraph(nodes, self.singular_values, *key)
+            self._smooth[source] = smooth(self._graphs[key].graph, nodes, band.strength)
+        edges = {}
+        if len(others):
+            stage(f"bands of {len(others)} further samples")
+            edges = {key: graph.edges_to(others) for key, graph in self._graphs.items()}
+
+        def smooth_scores(band: Band) -> np.ndarray:
+            if not len(others):
+                return self._smooth[band.source]
+            S = np.empty_like(F)
+            S[is_node], S[~is_node] = self._smooth[band.source], self._attach(band, others, edges)
+            return S
+
+        return [self._band(band, F, smooth_scores) for band in self.bands]
+
+    def _attach(self, band: Band, F: np.ndarray, edges: Mapping[tuple[int, int], sp.csr_array]) -> np.ndarray:
+        """Compute the smooth scores of samples that are not nodes, by the formula of `extend`."""
+        mean = edges[band.rank, band.n_neighbors] @ self._smooth[band.source]
+        return (F + F.dtype.type(band.strength) * mean) / F.dtype.type(1 + band.strength)
+
+    @staticmethod
+    def _band(band: Band, F: np.ndarray, smooth_scores: Callable[[Band], np.ndarray]) -> np.ndarray:
+        """Return a band of samples with scores F."""
         if band.kind == "scores":
             return F
-        key, source = (band.rank, band.n_neighbors), band.source
-        if key not in self._graphs:
-            self._graphs[key] = NeighbourGraph(F, self.singular_values, *key)
-        if source not in self._smooth:
-            self._smooth[source] = smooth(self._graphs[key].graph, F, band.strength)
-        return self._smooth[source] if band.kind == "smooth" else F - self._smooth[source]
+        S = smooth_scores(band)
+        return S if band.kind == "smooth" else F - S
 
     def keep(self, which: Iterable[int]) -> None:
         """Discard the graphs and smooth scores that only other bands need."""
@@ -184,14 +224,10 @@ class FilterBank:
         F = data.product(self.basis.astype(X.dtype)) * X.dtype.type(data.scale / self.scale)
         edges = {key: graph.edges_to(F) for key, graph in self._graphs.items()}
 
-        def band(spec: Band) -> np.ndarray:
-            if spec.kind == "scores":
-                return F
-            mean = edges[spec.rank, spec.n_neighbors] @ self._smooth[spec.source]
-            S = (F + X.dtype.type(spec.strength) * mean) / X.dtype.type(1 + spec.strength)
-            return S if spec.kind == "smooth" else F - S
+        def band(b: int) -> np.ndarray:
+            return self._band(self.bands[b], F, lambda spec: self._attach(spec, F, edges))
 
-        return {b: np.multiply(self.sizes[b], band(self.bands[b])).astype(X.dtype, copy=False) for b in which}
+        return {b: np.multiply(self.sizes[b], band(b)).astype(X.dtype, copy=False) for b in which}
 
 
 class CentredSparse(Matrix):

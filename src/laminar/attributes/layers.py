@@ -21,6 +21,7 @@ from .._engine.data.svd import truncated_svd
 from .._engine.data.wrap import wrap
 from .._utils import threads
 from .._utils.labels import Attribute, attribute_names, read_labels, warn_uninformative
+from .._utils.progress import stage, stages
 from .._utils.typing import Data
 from .._utils.validation import read_data
 from ..deep.composition import regress
@@ -83,7 +84,10 @@ class AttributeLayers(LayerOutput):
     max_steps : int, default=50
         Maximum number of steps of the search for the directions A, see Notes.
     random_state : int, RandomState instance or None, default=None
-        Seed of the decomposition of data with more than 1500 samples and features.
+        Seed of the decomposition of data with more than 1500 samples and features, and of the choice of the samples in
+        the graphs where there are more than 10 000.
+    verbose : int, default=0
+        1 shows what is being done.
 
     Attributes
     ----------
@@ -133,8 +137,9 @@ class AttributeLayers(LayerOutput):
     Training samples have two sets of codes: those of the fit, where all samples are in the graphs
     (``layers_[i].representation``; `fit_transform` and `training_codes` return them in the form of ``readout``),
     and those that any sample has by its nearest training samples (`transform`). A classifier should be trained on the
-    kind it is used on: the first for samples that were in the fit without a label, the second for new ones. Features in
-    different units should be standardised first.
+    kind it is used on: the first for samples that were in the fit without a label, the second for new ones. Of more
+    than 10 000 training samples 10 000 at random are in the graphs, and the others are added as new ones are. Features
+    in different units should be standardised first.
 
     `predict` classifies by linear discriminant analysis of the features of an attribute's layer, in the isometric
     read-out. With the means m_c and shares p_c of the labelled training samples of class c, by the codes of the fit,
@@ -177,6 +182,7 @@ class AttributeLayers(LayerOutput):
         "sweeps": [Interval(Integral, 0, None, closed="left")],
         "max_steps": [Interval(Integral, 0, None, closed="left")],
         "random_state": ["random_state"],
+        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -193,6 +199,7 @@ class AttributeLayers(LayerOutput):
         sweeps=1,
         max_steps=50,
         random_state=None,
+        verbose=0,
     ):
         self.n_components = n_components
         self.bands = bands
@@ -205,6 +212,7 @@ class AttributeLayers(LayerOutput):
         self.sweeps = sweeps
         self.max_steps = max_steps
         self.random_state = random_state
+        self.verbose = verbose
 
     _main, _code_form = 0, "isometric"
 
@@ -235,14 +243,19 @@ class AttributeLayers(LayerOutput):
         self.attributes_ = _unique_names(attributes)
         self._check_layer(len(attributes) + 1)
         self.classes_ = {name: a.classes for name, a in zip(self.attributes_, attributes, strict=True)}
-        with threads.own_threads():
+        with threads.own_threads(), stages(type(self).__name__, self.verbose):
+            stage(f"fit of {X.shape[0]} x {X.shape[1]}")
             rng = check_random_state(self.random_state)
             bands = bank.fit(X, rng)
+            stage(f"weights of {len(bands)} bands for {len(attributes)} attributes")
             chosen = [self._weights_and_projection(bands, attributes, j) for j in range(len(attributes))]
             maps = [{b: np.sqrt(w[b]) * P for b in np.flatnonzero(w).tolist()} for w, P in chosen]
             maps.append({0: _class_mean_projection(bands[0], attributes, 1.0)})
             bank.keep({b for band_maps in maps for b in band_maps})
-            fits = [self._fit_layer(bands, band_maps, bank, rng) for band_maps in maps]
+            fits = []
+            for i, band_maps in enumerate(maps):
+                stage(f"layer {i + 1} of {len(maps)}")
+                fits.append(self._fit_layer(bands, band_maps, bank, rng))
         self._bank = bank
         self.layers_, self._maps, self._coders = (list(column) for column in zip(*fits, strict=True))
         self.components_, self.mean_ = self.layers_[0].components, bank.mean.astype(X.dtype)
@@ -345,8 +358,9 @@ class AttributeLayers(LayerOutput):
     ) -> np.ndarray:
         """Fit a layer for each attribute and return the codes of the fit.
 
-        There all training samples are nodes of the graphs. `transform` codes every sample by its nearest training
-        samples, since neighbours of new samples are unknown in the fit, and gives other codes of the same samples.
+        There all training samples, or 10 000 at random, are nodes of the graphs. `transform` codes every sample by its
+        nearest training samples, since neighbours of new samples are unknown in the fit, and gives other codes of the
+        same samples.
 
         Parameters
         ----------
@@ -371,7 +385,8 @@ class AttributeLayers(LayerOutput):
     def training_codes(self, layer: Hashable = None) -> np.ndarray:
         """Return the codes of the fit, ``layers_[i].representation`` of one layer i, in the form of ``readout``.
 
-        There all training samples are nodes of the graphs; `transform` gives them the codes of new samples.
+        There all training samples, or 10 000 at random, are nodes of the graphs; `transform` gives them the codes of
+        new samples.
 
         Parameters
         ----------

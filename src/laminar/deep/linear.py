@@ -25,6 +25,7 @@ from .._engine.solve import solve
 from .._engine.starts import named_start, nonnegative_basis, without_zeros
 from .._engine.updates import Update, accelerated_gradient, hals_or_exact, least_squares, multiplicative, thorough_hals
 from .._utils.callbacks import Hook
+from .._utils.progress import stage
 from . import published
 from .composition import canonical, compose, is_narrow, keep_close, pretrain, regress
 from .coupled import Graphs, coupled_layers
@@ -157,6 +158,7 @@ class Deep(DeepParameters):
         """Return the optimum of every layer at once, for non-negative X and layers that shrink: each spans the leading
         singular vectors, and fewer of them than the one below. Of more than ``max_exact`` the SVD is approximate.
         """
+        stage(f"pre-training of {len(sizes)} layers, {sizes[0]} singular vectors of {data.shape[0]} x {data.shape[1]}")
         triplets = (rough_svd if sizes[0] > max_exact else truncated_svd)(data, sizes[0], rng)
         starts = [nonnegative_basis(data, k, triplets, rng) for k in sizes]
         codes = [np.ascontiguousarray(H, dtype=data.dtype) for H, _ in starts]

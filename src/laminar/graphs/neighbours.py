@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from threading import Lock
 from typing import Literal
 
 import numpy as np
@@ -15,12 +16,14 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_array, gen_batches
 
+from .._utils.progress import stage
 from .._utils.typing import Data
 from .._utils.validation import check_choice, check_positive
 from .operators import GraphOperator, SparseOperator, row_squares
 from .specs import Graph
 
 Points = np.ndarray | sp.csr_array  # validated samples as rows
+_searching = Lock()  # the threads of numba that pynndescent uses may be those of one caller at a time
 
 
 @dataclass(frozen=True)
@@ -122,8 +125,14 @@ def mean_distance(X: Points, max_samples: int = 3000) -> float:
     return mean or 1.0  # where all samples are equal, any bandwidth gives the same graph
 
 
-def nearest(X: Points, k: int, *, max_entries: int = 2**22) -> tuple[np.ndarray, np.ndarray]:
+def nearest(
+    X: Points, k: int, *, max_entries: int = 2**22, max_exact: int = 75_000, max_tree: int = 8
+) -> tuple[np.ndarray, np.ndarray]:
     """Find the k nearest other samples of each sample; ties go to the sample that comes first.
+
+    Of more than ``max_exact`` samples with more than ``max_tree`` features they are found approximately, by descent
+    over a graph of neighbours (W. Dong, M. Charikar and K. Li, WWW 2011, doi:10.1145/1963405.1963487; pynndescent).
+    The result does not depend on a seed, nor on the number of threads.
 
     Parameters
     ----------
@@ -133,6 +142,12 @@ def nearest(X: Points, k: int, *, max_entries: int = 2**22) -> tuple[np.ndarray,
         Number of neighbours, below n_samples.
     max_entries : int, default=2**22
         Candidates that are held at a time; bounds the memory, 32 MB in float64.
+    max_exact : int, default=75_000
+        Most samples of an exact search, whose time is quadratic in them. Below it the first approximate search of a
+        process, which compiles for 25 seconds, would take longer.
+    max_tree : int, default=8
+        Most features of an exact search by a tree, for any number of samples; with 12 to 15 features a tree is
+        up to eight times slower than all distances.
 
     Returns
     -------
@@ -141,10 +156,21 @@ def nearest(X: Points, k: int, *, max_entries: int = 2**22) -> tuple[np.ndarray,
     neighbours : ndarray of shape (n_samples, k)
         Positions.
     """
-    n_samples = X.shape[0]
-    search = NearestNeighbors().fit(X)
+    n_samples, n_features = X.shape
     squares, neighbours = np.empty((n_samples, k)), np.empty((n_samples, k), dtype=np.intp)
-    pending, width = np.arange(n_samples), min(2 * k + 2, n_samples)
+    if n_samples > max_exact and n_features > max_tree:
+        candidates = approximate_candidates(X, min(k + 15, n_samples))
+        for batch in gen_batches(n_samples, max(1, max_entries // candidates.shape[1])):
+            rows = np.arange(n_samples)[batch]
+            squares[rows], neighbours[rows], _ = _nearest_among(X, rows, candidates[rows], k, max_entries)
+        pending = np.flatnonzero(np.isinf(squares[:, -1]))  # fewer than k were found
+    else:
+        stage(f"nearest neighbours of {n_samples} samples")
+        pending = np.arange(n_samples)
+    # Of few samples scikit-learn chooses, as it does of sparse ones.
+    brute = n_samples > 20_000 and n_features > max_tree
+    search = NearestNeighbors(algorithm="brute" if brute else "auto").fit(X)
+    width = min(2 * k + 2, n_samples)
     while len(pending):  # samples with ties at the end of their list of candidates get a longer one
         tied = []
         for batch in gen_batches(len(pending), max(1, max_entries // width)):
@@ -155,6 +181,36 @@ def nearest(X: Points, k: int, *, max_entries: int = 2**22) -> tuple[np.ndarray,
         pending = np.concatenate(tied) if width < n_samples else pending[:0]
         width = min(4 * width, n_samples)
     return squares, neighbours
+
+
+def approximate_candidates(X: Points, width: int) -> np.ndarray:
+    """Find about the ``width`` nearest samples of each sample, itself among them, by nearest neighbour descent.
+
+    On one thread: the result of several depends on their number. X is centred, since the search is in float32.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse array} of shape (n_samples, n_features)
+        Samples.
+    width : int
+        Number of candidates; with 15 more than the neighbours needed, nearly all of these are among them.
+
+    Returns
+    -------
+    candidates : ndarray of shape (n_samples, width)
+        Positions.
+    """
+    stage(f"approximate nearest neighbours of {X.shape[0]} samples; the first search of a process compiles for 25 s")
+    from pynndescent import NNDescent  # here, since its import takes half a second
+
+    if sp.issparse(X):
+        points = sp.csr_matrix(X, dtype=np.float32)
+    else:
+        points = np.subtract(X, X.mean(0), out=np.empty(X.shape, np.float32), casting="same_kind")
+    with _searching:
+        found = NNDescent(points, n_neighbors=width, random_state=0, n_jobs=1).neighbor_graph[0]
+    own = np.arange(len(found), dtype=found.dtype)[:, None]
+    return np.where(found < 0, own, found)  # -1 where fewer were found
 
 
 def _nearest_among(

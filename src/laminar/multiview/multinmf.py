@@ -76,7 +76,7 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
     random_state : int, RandomState instance or None, default=None
         Seed of the initial factors and of k-means.
     verbose : int, default=0
-        1 shows a progress line.
+        1 shows what is being done and a progress line.
 
     Attributes
     ----------

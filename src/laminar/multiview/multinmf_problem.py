@@ -15,6 +15,7 @@ import numpy as np
 
 from .._engine.constraints import Constraint, NonNegative
 from .._engine.data.matrix import Matrix
+from .._engine.linalg import kernels
 from .._engine.linalg.blocked import column_dots
 from .._engine.linalg.small import safe_divide
 from .._engine.monitor import Monitor
@@ -24,6 +25,7 @@ from .._engine.solve import solve
 from .._engine.starts import best_components
 from .._engine.terms import Majoriser, SplitRows, SquaredFit, Term, Tie
 from .._engine.updates import Update, hals, multiplicative
+from .._utils.progress import stage
 
 
 @dataclass
@@ -149,25 +151,12 @@ def component_descent(Z: np.ndarray, objective: Objective, constraint: Constrain
     is the root of a convex function, which Newton's method finds in a few steps.
     """
     squared, penalty = cast(SquaredFit, objective.fit), cast(SumPenalty, objective.terms[1])
-    B, G = squared.B(slice(0, len(Z))).T, squared.G
-    alpha, c = Z.dtype.type(penalty.alpha), Z.dtype.type(penalty.alpha) * penalty.c
-    new = np.ascontiguousarray(Z.T)
-    for _ in range(sweeps):
-        for a in np.flatnonzero(np.diag(G) > np.finfo(G.dtype).tiny):
-            free = new[a] + (B[a] - G[a] @ new + c[a]) / G[a, a]
-            new[a] = _with_sum(free, alpha, new[a].sum())
+    dtype = Z.dtype.type
+    new, B = np.ascontiguousarray(Z.T), np.ascontiguousarray(squared.B(slice(0, len(Z))).T)
+    c = (penalty.alpha * penalty.c).astype(Z.dtype)
+    eps = dtype(8 * np.finfo(Z.dtype).eps)
+    kernels.summed_hals(new, B, np.ascontiguousarray(squared.G), c, dtype(penalty.alpha), eps, sweeps)
     return np.ascontiguousarray(new.T)
-
-
-def _with_sum(free: np.ndarray, alpha: float, q: float) -> np.ndarray:
-    """``z = max(0, free - alpha sum(z))``."""
-    for _ in range(30):
-        z = np.maximum(free - alpha * q, 0)
-        off = z.sum() - q
-        if abs(off) <= 8 * np.finfo(z.dtype).eps * max(abs(q), np.finfo(z.dtype).tiny):
-            break
-        q = q + off / (1 + alpha * np.count_nonzero(z))
-    return z
 
 
 RULES = {
@@ -207,8 +196,9 @@ def objective(views: list[ViewFactors], alpha: np.ndarray, mean: np.ndarray) -> 
 def chained_start(views: list[ViewFactors], rule: ViewRule, *, rounds: int = 3, max_iter: int, tol: float) -> None:
     """Run Liu et al.'s start: plain factorisations, each from the codes of the view before, in several rounds."""
     before = views[0]
-    for _ in range(rounds):
-        for view in views:
+    for i in range(rounds):
+        for v, view in enumerate(views):
+            stage(f"initial factors, round {i + 1} of {rounds}, view {v + 1} of {len(views)}")
             view.H = before.H * view.H.dtype.type(view.total / before.total)
             view.start_components(rule.floor)
             view.fit(rule, np.zeros_like(view.H), 0.0, max_iter=max_iter, tol=tol)

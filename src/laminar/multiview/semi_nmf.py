@@ -81,7 +81,7 @@ class MultiViewSemiNMF(SharedCoder):
     random_state : int, RandomState instance or None, default=None
         Seed of the decompositions and initialisers, of the choice of samples where there are many, and of k-means.
     verbose : int, default=0
-        1 shows a progress line.
+        1 shows what is being done and a progress line.
 
     Attributes
     ----------

@@ -76,7 +76,7 @@ class SmoothedSemiNMF(CallbackSupportMixin, Coder):
     random_state : int, RandomState instance or None, default=None
         Seed of the decomposition, of the first rotations and of k-means.
     verbose : int, default=0
-        1 shows a progress line.
+        1 shows what is being done and a progress line.
 
     Attributes
     ----------

@@ -91,7 +91,7 @@ class WSF(Ridged, Penalized):
     random_state : int, RandomState instance or None, default=None
         Seed of the random initialisers and of k-means.
     verbose : int, default=0
-        1 shows a progress line.
+        1 shows what is being done and a progress line.
 
     Attributes
     ----------

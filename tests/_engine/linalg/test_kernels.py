@@ -259,3 +259,22 @@ def test_cached_code_rounds_like_compiled_code(tmp_path):
     (compiled, first), (cached, second) = (run.stdout.split() for run in runs)
     assert int(compiled) == 0 < int(cached)
     assert first == second
+
+
+# ---- summed_hals -------------------------------------------------------------------------------------------------
+
+
+@both_floats
+@all_k
+@pytest.mark.parametrize("alpha", [0.0, 0.3, 20.0])
+def test_summed_hals(k, alpha, dtype):
+    H, B, G, *_ = quadratic(65, k, dtype)
+    c = np.linspace(0.1, 2, k).astype(dtype)
+    if k > 2:
+        G[1], G[:, 1] = 0, 0
+    Z = np.ascontiguousarray(H.T)
+    expected = plain.summed_hals(*(A.astype(np.float64) for A in (Z, B.T, G, c)), alpha, 2)
+    eps = dtype(8 * np.finfo(dtype).eps)
+    kernels.summed_hals(Z, np.ascontiguousarray(B.T), G, c, dtype(alpha), eps, 2)
+    assert Z.dtype == dtype
+    close(Z, expected, dtype)

@@ -10,5 +10,6 @@ precision, functions that it calls are inlined once where possible, and arrays a
 from .hals import hals, padded, tied_hals
 from .nnls import nnls
 from .sparse import kl_times, kl_value, sparse_times
+from .summed import summed_hals
 
-__all__ = ["hals", "kl_times", "kl_value", "nnls", "padded", "sparse_times", "tied_hals"]
+__all__ = ["hals", "kl_times", "kl_value", "nnls", "padded", "sparse_times", "summed_hals", "tied_hals"]
