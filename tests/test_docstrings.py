@@ -201,7 +201,11 @@ def codes(model):
 
 
 def fit_half(model, X):
-    return ((X - codes(model) @ model.components_) ** 2).sum() / 2
+    return ((X - codes(model) @ model.components_) ** 2).sum() / 2 + ridge_half(model.layers_[-1])
+
+
+def ridge_half(layer):
+    return layer.ridge / 2 * ((layer.representation**2).sum(0) @ (layer.components**2).sum(1))
 
 
 def divergence(model, X):
@@ -245,6 +249,7 @@ def coupled(model, X, penalties=(None, None)):
         H, Z = layer.representation, layer.weights
         value += (0.5 if i else 1.0) / 2 * (((below - H @ Z) ** 2).sum(0) @ s)
         below, s = H, Z**2 @ s
+        value += (0.5 if i else 1.0) * layer.ridge / 2 * (s @ (H**2).sum(0))
         if penalty is not None:
             value += penalty[0] / 2 * (s @ roughness(H, penalty[1]))
     return value

@@ -420,12 +420,14 @@ def test_units_do_not_change_predictions(model):
         (np.where(np.isin(np.arange(len(X)), [0, 25, 80]), np.arange(len(X)), -1), [0, 25, 80]),  # one label a class
     ],
 )
+@pytest.mark.filterwarnings("ignore:y. all labels are of one class:UserWarning")
 def test_classes_of_very_few_labels(labels, right):
     model = fit(Y=labels)
     assert np.array_equal(np.unique(model.predict(X[labels >= 0])), np.unique(right))
     assert np.isfinite(model.predict_proba(X)).all()
 
 
+@pytest.mark.filterwarnings("ignore:y, column 1. no label is known:UserWarning")
 def test_layers_without_classes_are_not_predicted():
     labels = np.column_stack([PARTIAL[:, 0], np.full(len(X), -1)])
     model = fit(Y=labels)

@@ -49,9 +49,15 @@ def test_two_layers_separate_identities():
 
 @pytest.mark.parametrize(
     ("model", "labels"),
-    [(SemiNMF(2), people), (SemiNMF(4), people), (WSF(2, alpha=0.1), people), (WSF(2, alpha=0.1), poses_and_people)],
-    ids=["SemiNMF", "SemiNMF, 4", "WSF", "WSF, both attributes"],
+    [(SemiNMF(2), people), (WSF(2, alpha=0.1), people), (WSF(2, alpha=0.1), poses_and_people)],
+    ids=["SemiNMF", "WSF", "WSF, both attributes"],
 )
-def test_one_layer_rarely_does(model, labels):
+def test_one_layer_of_two_components_rarely_does(model, labels):
     shares = [separated(model.set_params(random_state=seed), seed, labels) for seed in range(5)]
     assert np.mean(np.array(shares) >= 0.97) <= 0.4
+
+
+def test_one_layer_of_four_components_does():
+    """Told nothing: non-negative codes of more components than dimensions bend, and the ridge bounds them."""
+    shares = [separated(SemiNMF(4, random_state=seed), seed, people) for seed in range(5)]
+    assert min(shares) >= 0.97

@@ -175,7 +175,8 @@ def test_codes_of_samples_know_no_labels():
     model = fit()
     expected = np.array([nnls(model.components_.T, x)[0] for x in X])
     np.testing.assert_allclose(model.transform(X), expected, atol=1e-9)
-    assert not np.allclose(model.fit_transform(X, Y), expected)  # codes of the fit, equal inside a class
+    assert np.allclose(model.fit_transform(X, Y), expected)
+    assert not np.allclose(model.layers_[-1].representation, expected)  # codes of the fit, equal inside a class
 
 
 @pytest.mark.parametrize("c", [1e-20, 1e20])

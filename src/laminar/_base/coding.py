@@ -149,7 +149,7 @@ class Coder(LayerOutput):
             Codes of the training samples as the fit found them, ``representation`` of the layer, which may depend on
             their neighbours or on time; but with labels y, for estimators that use them, the codes of `transform`. A
             step of a pipeline that is fitted to the codes returned here is applied to those of `transform`, of samples
-            whose labels are unknown: codes that know the labels would mislead it. ``layers_`` has them.
+            whose labels are unknown: codes that depend on labels would mislead it. ``layers_`` has them.
         """
         check_choice("method", method, METHODS)
         self.fit(X, y, **parameters)

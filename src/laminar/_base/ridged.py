@@ -47,6 +47,7 @@ class Ridged(Factorizer):
     }
 
     fit_offset = False  # a parameter of `SemiNMF`
+    offset_: np.ndarray | float
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -136,8 +137,9 @@ class Ridged(Factorizer):
         refine = problem.whole is not None and not problem.penalised
         if self.fit_offset:
             Z = self._with_offset(problem.samples, H, problem.ridge) if refine else Z
-            self.offset_, Z = Z[:, -1], np.ascontiguousarray(Z[:, :-1])
-            problem = replace(problem, data=Shifted(problem.samples, self.offset_))
+            offset, Z = Z[:, -1], np.ascontiguousarray(Z[:, :-1])
+            problem = replace(problem, data=Shifted(problem.samples, offset))
+            self.offset_ = offset
         elif refine:
             Z = best_components(problem.samples, H, ridge=problem.ridge)
             problem = replace(problem, data=problem.samples)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -136,7 +136,9 @@ def hooks(estimator: BaseEstimator, max_iter: int, X: Any, y: Any = None) -> Ite
 
 def _size(X: Any) -> str:
     """Return the shape of X for a line of progress, or the number of views."""
-    return " x ".join(map(str, X.shape)) if hasattr(X, "shape") else f"{len(X)} views"
+    if isinstance(X, Mapping | list | tuple):
+        return f"{len(X)} views"
+    return " x ".join(map(str, getattr(X, "shape", ("data",))))
 
 
 class _Pretraining:

@@ -239,7 +239,7 @@ class AttributeLayers(LayerOutput):
         bank = FilterBank(self._bands(), self.n_scores)
         X = self._validate(X, reset=True)
         attributes = () if y is None else read_labels(y, X.shape[0])
-        warn_uninformative(attributes, stacklevel=2, one_class=False)
+        warn_uninformative(attributes, stacklevel=2, singletons=True, one_class=False)
         self.attributes_ = _unique_names(attributes)
         self._check_layer(len(attributes) + 1)
         self.classes_ = {name: a.classes for name, a in zip(self.attributes_, attributes, strict=True)}

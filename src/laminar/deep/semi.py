@@ -30,11 +30,13 @@ class DeepSemiNMF(Batches):
     pre-trained one after the other and then fine-tuned together. What is minimised, and recorded in
     ``objective_history_``, is eq. 10 of [1]_::
 
-        1/2 ||X - H_m Z_m ... Z_1||^2,   H_m >= 0                                                                   (1)
+        1/2 ||X - H_m Z_m ... Z_1||^2 + rho/2 sum_a ||psi_a||^2 ||h_a||^2,   H_m >= 0                               (1)
 
-    With a graph of Laplacian L and psi_a row a of Z_m ... Z_1, the model of Zhao et al. [4]_ with one view::
+    with h_a column a of H_m, psi_a row a of Z_m ... Z_1, and the ridge rho of `SemiNMF`, 0 on non-negative X, without
+    which there is no minimiser on centred X (docs/methods.md 4.5). With a graph of Laplacian L it is the model of Zhao
+    et al. [4]_ with one view::
 
-        1/2 ||X - H_m Z_m ... Z_1||^2 + alpha/2 sum_a ||psi_a||^2 h_a^T L h_a                                       (2)
+        1/2 ||X - H_m Z_m ... Z_1||^2 + 1/2 sum_a ||psi_a||^2 (alpha h_a^T L h_a + rho ||h_a||^2)                   (2)
 
     or with ``scale="none"`` the penalty ``alpha/2 Tr(H_m^T L H_m)`` as printed, which has no minimiser
     (docs/methods.md 1.5). With ``objective="coupled"`` all codes are variables::
@@ -42,7 +44,8 @@ class DeepSemiNMF(Batches):
         1/2 sum_i mu_i sum_b s_{i-1,b} ||(H_{i-1} - H_i Z_i)_b||^2,   all H_i >= 0                                  (3)
 
     over the columns b of H_{i-1}, with mu_1 = 1, mu_i = ``coupling`` above, s_0 = 1 and ``s_i = (Z_i * Z_i) s_{i-1}``,
-    which make it independent of the scales of the codes; a graph adds ``alpha/2 sum_a s_ma h_a^T L h_a``. With an
+    which make it independent of the scales of the codes; the ridges add ``1/2 sum_i mu_i rho_i sum_a s_ia ||h_ia||^2``
+    and a graph ``alpha/2 sum_a s_ma h_a^T L h_a``. With an
     activation g, eq. 14 of [1]_ and a small ridge with eps = 2^-22, which the solvers "lbfgs" and "apg" have::
 
         1/2 ||X - H_1 Z_1||^2 + eps/2 ||H_1||^2 ||Z_1||^2,   H_{i-1} = g(H_i Z_i),   H_m >= 0                       (4)
@@ -64,6 +67,10 @@ class DeepSemiNMF(Batches):
     scale : {"auto", "invariant", "none"}, default="auto"
         Whether the penalty is multiplied by the squared norms of the components, or as printed. "auto" is "invariant"
         for ``rule="fast"`` and "none" for ``rule="published"``.
+    ridge : "auto" or float, default="auto"
+        Weight rho of the ridge of each layer's codes, see `SemiNMF`; "auto" is, for each layer by its size, 0 on
+        non-negative X and what keeps its codes bounded on other X. None with an activation, the solvers "adam" and
+        "sgd", and for ``rule="published"``.
     coupling : float, default=1.0
         Weight mu_i of the layers above the first in (3).
     activation : {None, "stanh", "square", "relu", "softplus", "sigmoid"} or Activation, default=None

@@ -41,8 +41,9 @@ class DeepWSF(Deep):
     basis. (1) is eq. 21 of [1]_ with two changes, without which it has no minimiser (docs/methods.md 5.4): the codes of
     hidden layers reconstruct X as well, as in their updates in Algorithm 2 of [1]_, else H_i = 0 is best; and the
     factors ``||psi_a||^2``, without which the penalty vanishes as H shrinks and Z grows. ``scale="none"`` leaves these
-    factors out, as printed. With the labels on the top layer the model is `WSF` initialised by pre-training, and
-    without labels `DeepSemiNMF`.
+    factors out, as printed. On centred X the ridge of `SemiNMF` is added for the codes of every layer in (1) and (2),
+    ``rho_i/2 sum_a ||psi_ia||^2 ||h_ia||^2``. With the labels on the top layer the model is `WSF` initialised by
+    pre-training, and without labels `DeepSemiNMF`.
 
     ``objective="coupled"`` minimises over all H_i >= 0::
 
@@ -89,6 +90,10 @@ class DeepWSF(Deep):
     scale : {"auto", "invariant", "none"}, default="auto"
         Whether penalties are independent of the scales of the codes, or as printed. "auto" is "invariant" for
         ``rule="fast"`` and "none" for ``rule="published"``.
+    ridge : "auto" or float, default="auto"
+        Weight rho of the ridge of each layer's codes, see `SemiNMF`; "auto" is, for each layer by its size, 0 on
+        non-negative X and what keeps its codes bounded on other X. None with an activation, the solvers "adam" and
+        "sgd", and for ``rule="published"``.
     coupling : float, default=1.0
         Weight mu_i of the layers above the first in (2).
     activation : {None, "stanh", "square", "relu", "softplus", "sigmoid"} or Activation, default=None

@@ -12,7 +12,11 @@ from .multinmf_problem import shares
 
 
 def joint_codes(
-    linear: list[np.ndarray], bases: list[np.ndarray], observed: np.ndarray, alpha: np.ndarray
+    linear: list[np.ndarray],
+    bases: list[np.ndarray],
+    observed: np.ndarray,
+    alpha: np.ndarray,
+    start: list[np.ndarray] | None = None,
 ) -> tuple[list[np.ndarray], np.ndarray]:
     """The best codes of each view for given components, zero where it is missing, and their consensus.
 
@@ -27,6 +31,8 @@ def joint_codes(
         Which sample has which view.
     alpha : ndarray of shape (n_views,)
         How strongly codes are drawn to the consensus.
+    start : list of ndarray of shape (n_samples, k) or None, default=None
+        Codes to start from, in which most zeros are known.
 
     Examples
     --------
@@ -41,7 +47,8 @@ def joint_codes(
         rows, present = np.flatnonzero((observed == pattern).all(axis=1)), np.flatnonzero(pattern)
         gram = _joint_gram([bases[v] for v in present], alpha[present]).astype(dtype)
         B = np.hstack([linear[v][rows] for v in present])
-        H, solver = np.zeros_like(B), nnls_solver(gram)
+        H = np.zeros_like(B) if start is None else np.hstack([start[v][rows] for v in present])
+        solver = nnls_solver(gram)
         threads.each(lambda b, H=H, B=B, solver=solver: solver(H[b], B[b]), threads.blocks(len(rows), 256))
         for i, (v, share) in enumerate(zip(present, shares(alpha[present]), strict=True)):
             codes[v][rows] = H[:, i * k : (i + 1) * k]

@@ -321,7 +321,8 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
         self._alpha, dtype = alpha, views[0].Z.dtype
         self.components_ = np.hstack([v.Z.T * dtype.type(s) for v, s in zip(views, self.totals_, strict=True)])
         if self.rule == "fast":
-            codes, self.consensus_ = self._codes_of(read)
+            starts = [view.H / dtype.type(view.total) for view in views]
+            codes, self.consensus_ = self._codes_of(read, starts)
             for view, H in zip(views, codes, strict=True):
                 view.H = H * dtype.type(view.total)
             self.objective_history_[-1] = objective(views, alpha, self.consensus_)
@@ -357,14 +358,14 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
             for part, total in zip(parts, self.totals_, strict=True)
         ]
 
-    def _codes_of(self, views: Views) -> tuple[list[np.ndarray], np.ndarray]:
+    def _codes_of(self, views: Views, start: list[np.ndarray] | None = None) -> tuple[list[np.ndarray], np.ndarray]:
         """Return codes of each view and their consensus."""
         dtype, linear = views.arrays[0].dtype, []
         bases = self._bases(dtype)
         for array, Z, total in zip(views.arrays, bases, self.totals_, strict=True):
             data = wrap(array)
             linear.append(data.product(Z) * dtype.type(data.scale / total))
-        return joint_codes(linear, bases, views.observed, self._alpha)
+        return joint_codes(linear, bases, views.observed, self._alpha, start)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -68,7 +68,10 @@ class ViewFactors:
         constraints = {"Z": NonNegative(), "H": NonNegative()}
         problem = Problem(constraints, [fit(self.data), near_target(target, alpha)])
         updates, start = {"Z": rule.components, "H": rule.codes}, {"Z": self.Z, "H": self.H}
-        found = solve(problem, start, updates, monitor=Monitor(max_iter, tol), extrapolate=rule.extrapolate)
+        # A decrease is also small in parts of the data: with more components than features a fit is almost exact, and
+        # thousands of iterations would each decrease what is left of it by a little.
+        monitor = Monitor(max_iter, tol, floor=0.01 * self.data.sqnorm if rule.extrapolate else 0.0)
+        found = solve(problem, start, updates, monitor=monitor, extrapolate=rule.extrapolate)
         self.Z, self.H = found.factors["Z"], found.factors["H"]
         self.normalize()
 

@@ -87,8 +87,8 @@ class SemiNMF(Ridged):
         needs it.
     ridge_ : float
         rho.
-    offset_ : ndarray of shape (n_features,)
-        b, where ``fit_offset=True``.
+    offset_ : ndarray of shape (n_features,) or float
+        b; 0.0 with ``fit_offset=False``.
     reconstruction_err_ : float
         ``||X - H Z||``, or ``||X - 1 b^T - H Z||``, the Frobenius norm of the residual.
     objective_history_ : ndarray of shape (n_accepted,)
@@ -158,6 +158,8 @@ class SemiNMF(Ridged):
     >>> model.predict(X).tolist() in ([0, 0, 1, 1], [1, 1, 0, 0])
     True
     """
+
+    offset_: np.ndarray | float = 0.0  # without one
 
     _parameter_constraints: dict = {**Ridged._parameter_constraints, "fit_offset": ["boolean"]}
     _constraints = {"H": NonNegative(), "Z": Free()}

@@ -52,13 +52,13 @@ class WSF(Ridged, Penalized):
         holds the weights, symmetric and non-negative. Graphs can be summed: ``WSF(graph=Labels() + 0.5 * Chain())``
         with those of `laminar.graphs`. ``alpha`` is then one number. With y a graph of nearest neighbours becomes
         :class:`laminar.graphs.LabelledKNN`, also in a sum; other graphs that do not use y refuse it.
-    ridge : "auto" or float, default="auto"
-        Weight rho of the ridge, see `SemiNMF`; "auto" is 0 on data where Semi-NMF without labels attains its minimum
-        with codes of bounded size, as on non-negative X, and for ``rule="published"``.
     scale : {"auto", "invariant", "none"}, default="auto"
         Whether the penalty has the factors ``||z_a||^2``. "none" leaves them out, as published: smaller codes with
         larger components then decrease the penalty at no cost, the objective has no minimiser, and the result depends
         on the number of iterations. "auto" is "invariant" for ``rule="fast"`` and "none" for ``rule="published"``.
+    ridge : "auto" or float, default="auto"
+        Weight rho of the ridge, see `SemiNMF`; "auto" is 0 on data where Semi-NMF without labels attains its minimum
+        with codes of bounded size, as on non-negative X, and for ``rule="published"``.
     solver : {"auto", "hals", "mu", "apg"}, default="auto"
         Update of H: HALS, that is coordinate descent over columns; multiplicative updates; or the accelerated projected
         gradient of NeNMF. "auto" is "hals", but "mu" for ``rule="published"``, which excludes "hals" and "apg". Z is
@@ -104,6 +104,8 @@ class WSF(Ridged, Penalized):
     clusters_ : Clusters
         k-means of the codes in the form of ``readout``, fitted when `predict`, `fit_predict` or `cluster` first
         needs it.
+    ridge_ : float
+        rho.
     reconstruction_err_ : float
         ``||X - H Z||``, the Frobenius norm of the residual.
     objective_history_ : ndarray of shape (n_accepted,)
