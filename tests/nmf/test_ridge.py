@@ -151,6 +151,8 @@ def test_wide_and_tall_data_run_on_singular_vectors():
     X -= X.mean(0)
     model = SemiNMF(4, random_state=0).fit(X)
     H, Z = model.layers_[0].representation, model.components_
+    # From codes of the components that were learned on few samples.
+    assert model.objective_history_[0] <= 1.05 * model.objective_history_[-1]
     assert model.reconstruction_err_**2 <= 1.01 * tail(X, 3)
     assert model.reconstruction_err_**2 == pytest.approx(((X - H @ Z) ** 2).sum())
     expected = np.linalg.solve(H.T @ H + model.ridge_ * np.diag((H**2).sum(0)), H.T @ X)
@@ -206,6 +208,13 @@ def test_offset_of_sparse_data_is_that_of_dense_data():
     one, other = (SemiNMF(4, fit_offset=True, random_state=0).fit(data) for data in (X, X.toarray()))
     assert_allclose(one.components_, other.components_, atol=1e-5)
     assert_allclose(one.transform(X), other.transform(X.toarray()), atol=1e-5)
+
+
+def test_offset_of_tall_data():
+    X = 2 + rng.normal(size=(1200, 3)) @ rng.normal(size=(3, 20)) + 0.1 * rng.normal(size=(1200, 20))
+    for init in ("auto", "random"):
+        model = SemiNMF(3, init=init, fit_offset=True, random_state=0).fit(X)
+        assert model.reconstruction_err_**2 <= 1.01 * tail(X - X.mean(0), 3)
 
 
 @pytest.mark.parametrize("init", ["random", "kmeans", (rng.random((178, 4)), None)], ids=["random", "kmeans", "given"])

@@ -23,7 +23,7 @@ from .._engine.problem import Addend, Factors, Problem, offset_fit, ridge_fit
 from .._engine.regression import best_factor
 from .._engine.ridge import energy, n_scores, offset_ridge, semi_nmf_ridge
 from .._engine.starts import best_components, corner, learned_on_subsample, positive_combination
-from .._engine.updates import Update, hals_or_exact, thorough_hals
+from .._engine.updates import Update, exact, hals_or_exact, thorough_hals
 from .factorizer import Factorization, Factorizer
 from .parameters import refuse_unused
 
@@ -116,10 +116,11 @@ class Ridged(Factorizer):
     def _head_start(self, problem: Factorization, factors: Factors) -> Factors:
         if not problem.ridge:
             return super()._head_start(problem, factors)
-        if problem.penalised:
+        without_offset = self.fit_offset and factors["Z"].shape[1] == problem.n_components
+        if problem.penalised or without_offset:  # which follows
             return factors
         of = offset_fit if self.fit_offset else ridge_fit
-        return learned_on_subsample(
+        learned = learned_on_subsample(
             lambda data: Problem(problem.constraints, [of(data, problem.ridge)]),
             problem.data,
             factors,
@@ -128,6 +129,11 @@ class Ridged(Factorizer):
             min_step=2,
             monitor=Monitor(self.max_iter, self.tol),
         )
+        if learned is factors:
+            return factors
+        # Codes of the start are not those of the components that were learned.
+        constraint = problem.constraints["H"]
+        return {**learned, "H": exact(learned["H"], problem.objective("H", learned), constraint)}
 
     # ---- what it leaves ------------------------------------------------------------------------------------------
 
@@ -159,7 +165,7 @@ class Ridged(Factorizer):
 
     def _wrap(self, X) -> Matrix:
         data = wrap(X)
-        return Shifted(data, self.offset_ / data.scale) if self.fit_offset else data
+        return Shifted(data, np.asarray(self.offset_) / data.scale) if self.fit_offset else data
 
     def inverse_transform(self, H: ArrayLike, *, layer: int | str | None = None) -> np.ndarray:
         """Reconstruct samples from codes.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .._base.ridged import Ridged
 from .._base.rules import Published, Rule
 from .._engine.constraints import Free, NonNegative
