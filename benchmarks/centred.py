@@ -108,9 +108,8 @@ def speed(n: int = 20_000, p: int = 768, k: int = 50) -> None:
             began = time.process_time()
             model.fit(data)
             seconds, error = time.process_time() - began, model.reconstruction_err_**2
-            print(
-                f"decay {decay}: {label:12} {seconds:6.1f} s, error/||X||^2 {error / size:.5f}, /tail(k-1) {error / least:.4f}"
-            )
+            ratio = error / least
+            print(f"decay {decay}: {label:12} {seconds:6.1f} s, error {error / size:.5f}, over tail(k-1) {ratio:.4f}")
         if importlib.util.find_spec("overcomplete"):
             torch_fit(X, k, size, decay)
 
