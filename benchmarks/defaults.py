@@ -1,19 +1,17 @@
-"""What do the defaults of ``tol`` cost and give? ``python -m benchmarks.defaults [--part sklearn tol] [--tol 1e-5]``.
+"""What do the defaults of ``tol`` cost and give?
+
+    export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1
+    python -m benchmarks.defaults [--part sklearn tol] [--tol 1e-5] [--only NMF]
 
 Part "sklearn": a whole ``NMF(k).fit(X)`` against that of scikit-learn, nothing else set but the seed. Part "tol": time,
 objective and clusters of every estimator with a ``tol``, relative to ``tol=1e-5``, and the value that is chosen for it,
-one set left out at a time. CPU time of one thread: the numbers of threads are set to 1 before anything is imported.
-Needs the data sets of LAMINAR_DATA.
+one set left out at a time. Times are CPU seconds of one thread. Needs the data sets of LAMINAR_DATA.
 """
 
 from __future__ import annotations
 
-import os
-
-for library in ("OPENBLAS", "OMP", "NUMBA"):
-    os.environ[f"{library}_NUM_THREADS"] = "1"
-
 import argparse
+import os
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -232,6 +230,10 @@ def main() -> None:
     parser.add_argument("--tol", type=float, help="of part sklearn, instead of the default")
     parser.add_argument("--only", default="", help="a part of the names of estimators")
     arguments = parser.parse_args()
+    if any(os.environ.get(f"{library}_NUM_THREADS") != "1" for library in ("OPENBLAS", "OMP", "NUMBA")):
+        parser.error(
+            "CPU times are of one thread: set OPENBLAS_NUM_THREADS, OMP_NUM_THREADS and NUMBA_NUM_THREADS to 1."
+        )
     warnings.simplefilter("ignore")
     if "sklearn" in arguments.part:
         against_sklearn(arguments.tol)
