@@ -535,7 +535,8 @@ def test_transfer_from_labelled_data(mode):
 @pytest.mark.parametrize("mode", ["product", "coupled", "stanh"])
 def test_a_start_from_itself_goes_on(mode):
     first = fitted(MODES[mode], alphas=0.1, max_iter=20)  # far from converged
-    again = DeepWSF((6, 3), **MODES[mode], attribute_layers=[0, 1], alphas=0.1, max_iter=100).fit(X, Y, init=first)
+    given = {"attribute_layers": [0, 1], "alphas": 0.1, "max_iter": 100, "tol": 1e-5}
+    again = DeepWSF((6, 3), **MODES[mode], **given).fit(X, Y, init=first)
     assert again.objective_history_[-1] < 0.995 * first.objective_history_[-1]
 
 

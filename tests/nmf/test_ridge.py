@@ -214,7 +214,7 @@ def test_offset_of_tall_data():
     X = 2 + rng.normal(size=(1200, 3)) @ rng.normal(size=(3, 20)) + 0.1 * rng.normal(size=(1200, 20))
     for init in ("auto", "random"):
         model = SemiNMF(3, init=init, fit_offset=True, random_state=0).fit(X)
-        assert model.reconstruction_err_**2 <= 1.01 * tail(X - X.mean(0), 3)
+        assert model.reconstruction_err_**2 <= 1.03 * tail(X - X.mean(0), 3)
 
 
 @pytest.mark.parametrize("init", ["random", "kmeans", (rng.random((178, 4)), None)], ids=["random", "kmeans", "given"])

@@ -112,7 +112,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         solver="auto",
         init="auto",
         max_iter=500,
-        tol=1e-5,
+        tol=1e-4,
         eta=None,
         rule="fast",
         n_clusters=None,

@@ -117,8 +117,8 @@ def methods(seed: int = 0, n_components: int = 40) -> dict:
     return {
         "pixels": Baseline(np.asarray),
         "whitened SVD": Baseline(whitened_svd),
-        "NMF": NMF(n_components=n_components, max_iter=2000, random_state=seed),
-        "SemiNMF": SemiNMF(n_components=n_components, random_state=seed),
+        "NMF": NMF(n_components=n_components, tol=1e-3, random_state=seed),
+        "SemiNMF": SemiNMF(n_components=n_components, tol=1e-3, random_state=seed),
         "DeepSemiNMF": DeepSemiNMF(layers=(100, n_components), random_state=seed),
         "SmoothedSemiNMF": SmoothedSemiNMF(n_components, random_state=seed),
         "AttributeLayers": AttributeLayers(random_state=seed),

@@ -77,7 +77,7 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
         shapes (n_samples, k_i) and (k_i, k_{i-1}). "auto" is "nndsvda".
     max_iter : int, default=500
         Maximum number of iterations of each layer. One iteration updates H_i and Z_i once.
-    tol : float, default=1e-5
+    tol : float, default=1e-4
         A layer has converged when two consecutive iterations each decrease the objective by at most ``tol`` times its
         value and the KKT residual is at most ``sqrt(tol)``. With 0 all ``max_iter`` iterations are made.
     eta : float in (0, 1] or None, default=None
@@ -190,7 +190,7 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
         solver="auto",
         init="auto",
         max_iter=500,
-        tol=1e-5,
+        tol=1e-4,
         eta=None,
         rule="fast",
         n_clusters=None,

@@ -102,7 +102,7 @@ class DeepSemiNMF(Batches):
     max_iter : int, default=500
         Maximum number of iterations after pre-training: of fine-tuning, or epochs with ``batch_size``. 0 keeps the
         initial weights: with ``fit(X, init=model)`` the result are the codes of X on the layers of another model.
-    tol : float, default=1e-5
+    tol : float, default=1e-4
         Without an activation the fit has converged when two consecutive iterations each decrease the objective by at
         most ``tol`` times its value and the KKT residual is at most ``sqrt(tol)``; for (4) after three iterations (20
         epochs of "adam" and "sgd"), in batches after three epochs, that each decrease it by less than ``tol`` of its
@@ -239,7 +239,7 @@ class DeepSemiNMF(Batches):
         pretraining_max_iter=None,
         init="auto",
         max_iter=500,
-        tol=1e-5,
+        tol=1e-4,
         eta=None,
         rule="fast",
         n_clusters=None,

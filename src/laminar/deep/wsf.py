@@ -123,7 +123,7 @@ class DeepWSF(Deep):
     max_iter : int, default=500
         Maximum number of iterations after pre-training. 0 keeps the initial weights: with ``fit(X, init=model)`` the
         result are the codes of X on the layers of another model.
-    tol : float, default=1e-5
+    tol : float, default=1e-4
         (1) and (2) have converged when two consecutive iterations each decrease the objective by at most ``tol`` times
         its value and the KKT residual is at most ``sqrt(tol)``; (3) when three iterations in a row (20 epochs of "adam"
         and "sgd") each decrease it by less than ``tol`` of its value. ``rule="published"`` makes all its iterations and
@@ -270,7 +270,7 @@ class DeepWSF(Deep):
         pretraining_max_iter=None,
         init="auto",
         max_iter=500,
-        tol=1e-5,
+        tol=1e-4,
         eta=None,
         rule="fast",
         n_clusters=None,

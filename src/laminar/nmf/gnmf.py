@@ -74,7 +74,7 @@ class GNMF(NonNegativeData, Penalized):
         as in a grid search; :class:`sklearn.frozen.FrozenEstimator` around it prevents that.
     max_iter : int, default=500
         Maximum number of iterations. One iteration updates every factor once.
-    tol : float, default=1e-5
+    tol : float, default=1e-4
         The fit has converged when two consecutive iterations each decrease the objective by at most ``tol`` times its
         value and the KKT residual is at most ``sqrt(tol)``. With 0 all ``max_iter`` iterations are made.
     eta : float in (0, 1] or None, default=None
@@ -201,7 +201,7 @@ class GNMF(NonNegativeData, Penalized):
         solver="auto",
         init="auto",
         max_iter=500,
-        tol=1e-5,
+        tol=1e-4,
         eta=None,
         rule="fast",
         n_clusters=None,

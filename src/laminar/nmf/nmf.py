@@ -38,7 +38,7 @@ class NMF(NonNegativeData, Factorizer):
     max_iter : int, default=500
         Maximum number of iterations. One iteration updates every factor once. With the squared error, no penalty and
         many more samples than components, a fit begins with a few iterations on a subsample, which do not count.
-    tol : float, default=1e-5
+    tol : float, default=1e-4
         The fit has converged when two consecutive iterations each decrease the objective by at most ``tol`` times its
         value and the KKT residual is at most ``sqrt(tol)``. With 0 all ``max_iter`` iterations are made. NeNMF as
         published has converged when the projected gradient is at most ``tol`` of the first, after 10 iterations.
@@ -164,7 +164,7 @@ class NMF(NonNegativeData, Factorizer):
         solver="auto",
         init="auto",
         max_iter=500,
-        tol=1e-5,
+        tol=1e-4,
         eta=None,
         rule="fast",
         n_clusters=None,

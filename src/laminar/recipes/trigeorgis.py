@@ -62,10 +62,9 @@ def nmf_mul(k: int, **parameters) -> NMF:
 
 
 def nenmf(k: int, **parameters) -> NMF:
-    """NeNMF of Guan et al., with its own stopping rule."""
-    return NMF(
-        k, **{"rule": "published", "solver": "apg", "init": "nndsvda", "max_iter": 1000, "readout": "raw"} | parameters
-    )
+    """NeNMF of Guan et al., with its own stopping rule, to a projected gradient of 1e-5 of the first."""
+    settings = {"rule": "published", "solver": "apg", "init": "nndsvda", "max_iter": 1000, "tol": 1e-5}
+    return NMF(k, **{**settings, "readout": "raw", **parameters})
 
 
 def gnmf(k: int, **parameters) -> GNMF:

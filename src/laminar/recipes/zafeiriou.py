@@ -15,7 +15,7 @@ __all__ = ["gnmf", "nmf", "sfa", "sfnmf"]
 
 
 def _published(**more) -> dict:
-    return {"rule": "published", "init": "random", "max_iter": 1000, "readout": "raw", **more}
+    return {"rule": "published", "init": "random", "max_iter": 1000, "tol": 1e-5, "readout": "raw", **more}
 
 
 def sfnmf(k: int = 50, lam: float = 1.0, **parameters) -> SlowFeatureNMF:

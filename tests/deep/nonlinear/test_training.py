@@ -52,7 +52,7 @@ def test_pretraining_gives_a_live_start(activation, layers):
 
 def test_first_layer_is_semi_nmf():
     stack, H = start("relu", (4,), max_iter=500)
-    model = SemiNMF(4, init="random", random_state=np.random.RandomState(0)).fit(X)
+    model = SemiNMF(4, init="random", tol=1e-5, random_state=np.random.RandomState(0)).fit(X)
     np.testing.assert_allclose(
         stack.reconstruct(H), model.inverse_transform(model.layers_[0].representation), atol=1e-8
     )
