@@ -73,9 +73,7 @@ def test_informative_labels_do_not_warn(model):
     fit(model, None)
 
 
-@pytest.mark.parametrize(
-    "model", [WSF(2), DeepWSF((3, 2), max_iter=3), ConstrainedNMF(2), AttributeLayers(2)], ids=repr
-)
+@pytest.mark.parametrize("model", [WSF(2), DeepWSF((3, 2), max_iter=3), ConstrainedNMF(2)], ids=repr)
 def test_few_labels_without_a_pair_warn(model):
     with pytest.warns(UserWarning, match="as many classes as labels, 3,"):
         fit(model, np.where(np.arange(N) < 3, Y, -1))

@@ -295,6 +295,26 @@ def test_lp_start_ignores_rounding_errors(seed):
     assert np.linalg.cond(H) < 1e3
 
 
+def test_centred_data_have_no_positive_combination(monkeypatch):
+    """Columns that sum to zero have no positive combination: no linear program is needed."""
+    U = np.linalg.svd(np.random.default_rng(0).normal(size=(50, 8)), full_matrices=False)[0]
+    monkeypatch.setattr(init, "_feasible", lambda W: pytest.fail("a linear program"))
+    assert init.positive_combination(U - U.mean(0)) is None
+
+
+@pytest.mark.parametrize("n", [30, 3000])
+def test_positive_combination_of_data_on_one_side(n):
+    """Found by a program over some of the samples, all of which are on the positive side in the end."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 6))
+    X[:, 2] = np.abs(X[:, 2]) + 0.01
+    V = np.linalg.qr(X)[0]
+    assert (init.positive_combination(V) > 0).all()
+    X[n // 2, 2] = 0
+    X[n // 2 + 1] = -X[0]
+    assert init.positive_combination(np.linalg.qr(X)[0]) is None
+
+
 def test_positive_combination_of_blocks_is_wide():
     leak = 1e-7 * np.random.default_rng(0).uniform(size=(60, 3))
     V = block_diag(*3 * [np.full((20, 1), 20**-0.5)]) + leak

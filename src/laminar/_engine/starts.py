@@ -134,8 +134,9 @@ def nonnegative_basis(data: Matrix, k: int, triplets: tuple, rng: np.random.Rand
 def positive_combination(V: np.ndarray) -> np.ndarray | None:
     """Return a vector ``V y > 0``, zero where V is (zero samples), or None where there is none.
 
-    For most non-negative data the first singular vector is one. Otherwise a linear program over some of the samples
-    finds y or proves that there is none; samples that its y gets wrong are added.
+    For most non-negative data the first singular vector is one, and for centred data, whose columns V sum to zero,
+    there is none. Otherwise a linear program over some of the samples finds y or proves that there is none; samples
+    that its y gets wrong are added.
     """
     size = np.abs(V).max(1)
     nonzero = size > 1e-12 * size.max()
@@ -144,6 +145,8 @@ def positive_combination(V: np.ndarray) -> np.ndarray | None:
     if (W[:, 0] > 1e-6).all():
         x[nonzero] = V[nonzero, 0]
         return x
+    if np.abs(V.sum(0)).max() <= 1e-9 * np.abs(V).sum(0).max():
+        return None
     chosen = np.unique(np.linspace(0, len(W) - 1, min(len(W), 20 * W.shape[1])).astype(int))
     while (y := _feasible(W[chosen])) is not None:
         wrong = np.flatnonzero(W @ y < 0.5)  # those chosen have 1 at least

@@ -300,17 +300,12 @@ class Projected(Derived):
         self.base_shape, self.dtype, self.scale, self.sqnorm = data.shape, data.dtype, data.scale, data.sqnorm
         self.scores = np.multiply(U, s, dtype=self.dtype, casting="same_kind")
         self.basis = np.ascontiguousarray(V, dtype=self.dtype)
-        self.stored = self.scores.size
-        # Its own singular vectors are known.
-        if len(U) >= len(V):
-            self.leading = len(s), V
-        else:
-            self.T.leading = len(s), U
+        self.stored, self.triplets = self.scores.size, triplets
 
     def every(self, step: int, first: int = 0) -> Projected:
         """Return every step-th row as a matrix; its norm is taken to be the same share of that of X."""
         part = copy(self)
-        part._transpose, part._origin, part.leading = None, None, Matrix.leading
+        part._transpose = part._origin = part.triplets = None
         part.scores = np.ascontiguousarray(self.scores[first::step])
         part.base_shape, part.stored = (len(part.scores), self.base_shape[1]), part.scores.size
         part.sqnorm = self.sqnorm * len(part.scores) / len(self.scores)

@@ -39,6 +39,7 @@ class Matrix(ABC):
     has_gram: bool = False  # whether `gram` is implemented
 
     leading: tuple[int, np.ndarray] = 0, np.empty((0, 0))  # right singular vectors known so far (`svd`), and a basis
+    triplets: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None  # of a matrix that was made from them
     _transpose: Matrix | None = None  # made from this matrix, and owned by it
     _origin: ref[Matrix] | None = None  # what this matrix was made from; weak, or the two would keep each other alive
 
@@ -113,7 +114,7 @@ class Matrix(ABC):
 
     def _transposed(self) -> Self:
         twin = copy(self)
-        twin.flipped, twin.leading = not self.flipped, Matrix.leading
+        twin.flipped, twin.leading, twin.triplets = not self.flipped, Matrix.leading, None
         return twin
 
     def unit(self, degree: int) -> float:

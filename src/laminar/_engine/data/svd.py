@@ -22,6 +22,9 @@ def truncated_svd(
     """
     n, p = data.shape
     k = min(k, n, p)
+    if data.triplets is not None and len(data.triplets[1]) >= k:
+        U, s, V = data.triplets
+        return U[:, :k], s[:k], V[:, :k]
     with threads.own_threads():
         if n < p:
             V, s, U = _tall(data.T, k, random_state, max_gram)
