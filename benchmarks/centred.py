@@ -35,7 +35,7 @@ def sets() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
         yield name, *table(return_X_y=True)
     if "uci_digits_mv" in available():
         digits = load("uci_digits_mv", dtype=np.float64)
-        yield "UCI digits X3", digits.X3, digits.y
+        yield "UCI digits X3", digits.views[2], digits[digits.attributes[0]]
     if "orl" in available():
         faces = load("orl", dtype=np.float64)
         yield "ORL", faces.X, faces.identity
