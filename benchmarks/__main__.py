@@ -8,6 +8,7 @@ import time
 
 from .coreg import rows_coreg
 from .deep import rows_deep
+from .defaults import rows_defaults
 from .harness import show
 from .kernels import rows_kernels
 from .models import rows_kl, rows_nmf, rows_semi
@@ -21,6 +22,7 @@ SECTIONS = {
     "kernels": rows_kernels,
     "semi": rows_semi,
     "nmf": rows_nmf,
+    "defaults": rows_defaults,
     "kl": rows_kl,
     "penalties": rows_penalties,
     "deep": rows_deep,
