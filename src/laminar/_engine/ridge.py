@@ -26,17 +26,20 @@ def semi_nmf_ridge(data: Matrix, k: int, random_state: np.random.RandomState) ->
     triplets = truncated_svd(data, n_scores(k), random_state)
     if closed_form_energy(data, k, triplets) <= MAX_ENERGY:
         return 0.0
-    left = max(data.sqnorm - float((triplets[1][: k - 1] ** 2).sum()), 0.0) / data.sqnorm
-    return max(STRENGTH * left, smallest_ridge(k, data.dtype))
+    return _weight(data, triplets[1][: k - 1], k)
 
 
 def offset_ridge(data: Matrix, k: int, random_state: np.random.RandomState) -> float:
     """Return the weight for centred X and components with a free offset: .01 of what the SVD of rank k leaves."""
     if not data.sqnorm:
         return 0.0
-    s = truncated_svd(data, n_scores(k), random_state)[1][:k]
+    return _weight(data, truncated_svd(data, n_scores(k), random_state)[1][:k], k)
+
+
+def _weight(data: Matrix, s: np.ndarray, k: int) -> float:
+    """Return the weight by what these singular values leave of ``||X||^2``; at least what rounding does not hide."""
     left = max(data.sqnorm - float((s**2).sum()), 0.0) / data.sqnorm
-    return max(STRENGTH * left, smallest_ridge(k, data.dtype))
+    return max(STRENGTH * left, 1e-6, 30 * k * float(np.finfo(data.dtype).eps))
 
 
 def n_scores(k: int) -> int:
@@ -44,17 +47,12 @@ def n_scores(k: int) -> int:
     return 2 * k + 10
 
 
-def smallest_ridge(k: int, dtype: np.dtype) -> float:
-    """Return the smallest ridge that rounding does not hide."""
-    return max(1e-6, 30 * k * float(np.finfo(dtype).eps))
-
-
 def closed_form_energy(data: Matrix, k: int, triplets: tuple) -> float:
     """Return ``sum_a ||h_a||^2 ||z_a||^2 / ||X||^2`` of the closed form, infinite where there is none."""
     if positive_combination(triplets[0][:, :k]) is None:
         return np.inf
     H, Z = nonnegative_basis(data, k, triplets, np.random.RandomState(0))
-    return float(energy(H, Z)) / data.sqnorm
+    return energy(H, Z) / data.sqnorm
 
 
 def energy(H: np.ndarray, Z: np.ndarray) -> float:
