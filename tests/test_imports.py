@@ -11,6 +11,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "laminar"
 # From the bottom up; a package imports from lines above its own, and from itself. Those on one line are apart.
 ORDER = (
     ("_utils",),
+    ("_persistence",),
     ("callbacks",),
     ("_engine.linalg",),
     ("_engine.data",),
@@ -25,7 +26,7 @@ ORDER = (
     ("temporal",),
     ("metrics",),
     ("evaluation",),
-    ("datasets", "features", "baselines", "plots"),
+    ("datasets", "features", "baselines", "plots", "io"),
     ("recipes",),
     ("",),  # `laminar` itself, the public names
     ("testing", "cli"),

@@ -32,7 +32,8 @@ INSTEAD = {
     r"settles?|settled": "converge",
 }
 # File, word: where a word is the exact one.
-ALLOWED: set[tuple[str, str]] = set()
+COMMANDS = ("cluster", "datasets", "demo", "evaluate", "fit", "info", "models", "select", "transform")
+ALLOWED = {(f"cli/{name}.py", "quiet") for name in ("options", "terminal", *(f"commands/{name}" for name in COMMANDS))}
 
 
 def texts(path):

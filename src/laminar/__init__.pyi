@@ -3,10 +3,12 @@ from . import callbacks as callbacks
 from . import datasets as datasets
 from . import features as features
 from . import graphs as graphs
+from . import io as io
 from . import metrics as metrics
 from . import plots as plots
 from . import temporal as temporal
 from . import testing as testing
+from ._persistence.model_file import load as load
 from .attributes.layers import AttributeLayers as AttributeLayers
 from .deep.multilayer import MultiLayerNMF as MultiLayerNMF
 from .deep.nonlinear.activations import Activation as Activation
@@ -17,6 +19,8 @@ from .evaluation.selection import select_layers as select_layers
 from .evaluation.tables import layer_attribute_table as layer_attribute_table
 from .evaluation.tables import layer_clusters as layer_clusters
 from .evaluation.tables import layer_features as layer_features
+from .io.dataset import Dataset as Dataset
+from .io.read import read as read
 from .multiview.deep_nmf import MultiViewDeepNMF as MultiViewDeepNMF
 from .multiview.multinmf import MultiNMF as MultiNMF
 from .multiview.semi_nmf import MultiViewSemiNMF as MultiViewSemiNMF

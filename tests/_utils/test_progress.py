@@ -7,7 +7,7 @@ import numba
 import pytest
 
 from laminar._utils import progress as module
-from laminar._utils.progress import progress, stage, stages, track
+from laminar._utils.progress import progress, shown_on, stage, stages, track
 
 
 @pytest.fixture
@@ -66,7 +66,6 @@ def test_last_line_after_error(clock, capsys):
     ("may_stop_early", "seconds", "is_shown"), [(True, 0.1, False), (True, 2, True), (False, 0, True)]
 )
 def test_bar_on_terminal(clock, monkeypatch, capsys, may_stop_early, seconds, is_shown):
-    pytest.importorskip("rich")
     use_terminal(monkeypatch)
     with progress("Task", 10, may_stop_early=may_stop_early) as report:
         clock.now += seconds
@@ -74,11 +73,25 @@ def test_bar_on_terminal(clock, monkeypatch, capsys, may_stop_early, seconds, is
     assert ("Task" in capsys.readouterr().err) == is_shown
 
 
-def test_lines_on_terminal_without_rich(clock, monkeypatch, capsys):
-    use_terminal(monkeypatch)
-    monkeypatch.setitem(sys.modules, "rich.console", None)
-    run(clock, n_steps=1)
-    assert capsys.readouterr().err == "Task 1/50  objective 1  0.0 s\n"
+# Displays
+
+
+def test_display_receives_tasks_and_stages(capsys):
+    received = []
+
+    class Display:
+        def stage(self, text):
+            received.append(text)
+
+        def task(self, name, total, unit, may_stop_early):
+            received.append((name, total, unit, may_stop_early))
+            return SimpleNamespace(report=lambda done, detail="": received.append(done), close=lambda: None)
+
+    with shown_on(Display()), stages("Model"):
+        stage("graph")
+        assert list(track("ab", "Letters", unit="letters")) == ["a", "b"]
+    assert received == ["Model: graph", ("Letters", 2, " letters", False), 1, 2]
+    assert capsys.readouterr().err == ""
 
 
 # Iteration

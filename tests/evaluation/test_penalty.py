@@ -1,7 +1,5 @@
 """`select_penalty`: labels that matter and labels that do not, what a fit sees, ties, forms of input."""
 
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -248,11 +246,3 @@ def test_progress_is_shown_on_standard_error(capsys):
     shown = capsys.readouterr()
     assert "select_penalty 4/4 fits" in shown.err
     assert shown.out == ""
-
-
-def test_missing_pandas_names_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(
-        ImportError, match=r'^laminar.select_penalty needs pandas: pip install "laminar-nmf\[report\]"$'
-    ):
-        select_penalty(WSF(3), X, Y)

@@ -1,7 +1,5 @@
 """`select_layers`: planted sizes, ties, forms of input, and what it shows."""
 
-import sys
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -172,11 +170,3 @@ def test_plot_marks_the_choice():
     (axes,) = selection_figure(found).axes
     assert axes.get_title(loc="left") == "Held-out entries: 9-5"
     assert [label.get_text() for label in axes.get_xticklabels()] == ["2", "9-5"]
-
-
-def test_missing_pandas_names_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(
-        ImportError, match=r'^laminar.evaluation.selection needs pandas: pip install "laminar-nmf\[report\]"$'
-    ):
-        select_layers(lowrank(), [2])

@@ -1,4 +1,3 @@
-import sys
 from hashlib import blake2b
 
 import numpy as np
@@ -196,14 +195,6 @@ def test_more_classes_than_training_samples(model):
     fitted = SemiNMF(2, random_state=0).fit(X[:10])
     with pytest.raises(ValueError, match="20 clusters are more than the 10 samples the model was fitted on"):
         layer_attribute_table(fitted, X, np.arange(90) % 20)
-
-
-def test_missing_pandas_names_the_extra(model, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(
-        ImportError, match=r'^laminar.layer_attribute_table needs pandas: pip install "laminar-nmf\[report\]"$'
-    ):
-        layer_attribute_table(model, X, {"a": LABELS})
 
 
 @pytest.mark.parametrize("layer", [0, 1])

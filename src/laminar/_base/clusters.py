@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from copy import deepcopy
+from collections.abc import Iterable, Sequence
+from copy import copy, deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
@@ -66,7 +66,7 @@ def reader(readout: str, layer) -> Readout:
         return Readout()
     if readout == "isometric":
         return Readout(isometry(layer.components))
-    return Readout(whitener(layer.representation), unit=True)
+    return Readout(whitener(layer.representation) if layer.whitening is None else layer.whitening, unit=True)
 
 
 def embed(H: np.ndarray, W: np.ndarray) -> np.ndarray:
@@ -145,6 +145,7 @@ class Clusters:
 
     def _fit(self, n_clusters: int) -> KMeans:
         if n_clusters not in self._fitted:
+            refuse_without_codes(self.H, f"n_clusters={n_clusters}", self._fitted)
             if n_clusters > len(self.H):
                 raise ValueError(
                     f"n_clusters={n_clusters} is more than the {len(self.H)} samples the model was fitted on: "
@@ -162,6 +163,26 @@ class Clusters:
     def predict(self, H: np.ndarray, n_clusters: int) -> np.ndarray:
         """Return the cluster of each row of codes."""
         return self._fit(n_clusters).predict(self.features(H))
+
+    def without_codes(self, n_clusters: int) -> Clusters:
+        """Return a copy without the codes of the training samples, which predicts this number of clusters."""
+        if 0 < len(self.H) >= n_clusters:
+            self._fit(n_clusters)
+        kept = copy(self)
+        kept._fitted = {n: model for n, model in self._fitted.items() if n == n_clusters}
+        vars(kept)["_read"] = self._read
+        kept.H = self.H[:0].copy()
+        return kept
+
+
+def refuse_without_codes(H: np.ndarray, what: str, known: Iterable[int] = ()) -> None:
+    """Raise an error where the codes of the training samples that are needed were not saved."""
+    if not len(H):
+        others = f" The number of clusters it was saved with is {', '.join(map(str, known))}." if known else ""
+        raise ValueError(
+            f"this model was saved without training codes, which {what} needs: save it with training_codes=True, or "
+            f"fit it again.{others}"
+        )
 
 
 def readout_basis(H: np.ndarray, Z: np.ndarray, energy: float, n_features: float, expected: int) -> np.ndarray:

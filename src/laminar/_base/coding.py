@@ -5,8 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +18,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from .._engine.constraints import Constraint, Free, NonNegative
 from .._engine.data.matrix import Matrix
 from .._engine.data.wrap import wrap
+from .._engine.linalg.small import whitener
 from .._engine.monitor import Monitor
 from .._engine.problem import Problem, fit, loss_value
 from .._engine.regression import best_codes, best_factor
@@ -26,7 +28,7 @@ from .._utils import threads
 from .._utils.progress import stages
 from .._utils.typing import Data
 from .._utils.validation import check_choice, clear_errors, read_data
-from .clusters import Clusters, Joined, Readout, side_by_side
+from .clusters import Clusters, Joined, Readout, refuse_without_codes, side_by_side
 from .output import LayerOutput
 
 
@@ -54,12 +56,23 @@ class Layer:
         Codes of the training samples.
     ridge : float
         Weight rho of the ridge on the codes: those of a sample x minimise ``||x - h Z||^2 + rho ||h||^2``.
+    whitening, mean : ndarray or None
+        Whitening matrix and mean of the training codes, in a model that was saved without these codes.
     """
 
     weights: np.ndarray
     components: np.ndarray
     representation: np.ndarray
     ridge: float = 0.0
+    whitening: np.ndarray | None = None
+    mean: np.ndarray | None = None
+
+    def without_codes(self) -> Layer:
+        """Return the layer without codes of training samples, but with what new samples need of them."""
+        H = self.representation
+        if not len(H):
+            return self
+        return replace(self, representation=H[:0].copy(), whitening=whitener(H), mean=H.mean(axis=0))
 
 
 METHODS = ("nonnegative", "pinv")
@@ -91,7 +104,9 @@ class Coder(LayerOutput):
 
     def _fit_codes(self, places: list) -> np.ndarray:
         """Return the raw codes of the fit, side by side."""
-        return side_by_side([self._at(place).representation for place in places])
+        parts = [self._at(place).representation for place in places]
+        refuse_without_codes(parts[0], "clusters of the training samples, or by other codes than those saved,")
+        return side_by_side(parts)
 
     def _cluster_reader(self, places: list, form: str) -> Readout | Joined | None:
         """Return the form in which raw codes side by side are clustered; None whitens them when first needed."""
@@ -339,6 +354,16 @@ class Coder(LayerOutput):
         H = self._fit_codes(places) if X is None else side_by_side(self._codes_at(X, places))
         with self._stages():
             return clusters.predict(H, n_clusters or self.n_clusters or self._n_codes(places[-1]))
+
+    def _without_training_codes(self) -> Self:
+        kept = super()._without_training_codes()
+        places, form = self._places(), self._form(None, self._cluster_form)
+        clusters = self.clusters_
+        if (places, form) != self._clustered:
+            clusters = self._clusters_at(places, form, clusters.random_state, clusters.n_init)
+        kept._clustered = places, form
+        kept.clusters_ = clusters.without_codes(self.n_clusters or self._n_codes(places[-1]))
+        return kept
 
     def predict(self, X: Data) -> np.ndarray:
         """Cluster samples by the codes of `transform`, with the number of clusters of the estimator.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils._set_output import _get_container_adapter
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from .._utils.versions import Estimator
+from .._persistence.estimator import Estimator
 from .clusters import READOUTS, Readout, reader, side_by_side
 
 OUTPUT: dict = {"readout": [StrOptions({"auto", *READOUTS})], "layer": [Integral, str]}
@@ -100,6 +100,28 @@ class LayerOutput(TransformerMixin, Estimator):
         """Return the codes of the fit, as a new array."""
         return self._output([self._reader(p, form)(self._at(p).representation.copy()) for p in places], X, places)
 
+    # ---- model files ---------------------------------------------------------------------------------------------
+
+    _sample_attributes: tuple[str, ...] = ()  # fitted attributes with a row for each training sample
+
+    def _without_training_codes(self) -> Self:
+        kept = super()._without_training_codes()
+        if "layers_" in vars(self) and not self._codes_with_training_samples:
+            kept.layers_ = [layer.without_codes() for layer in self.layers_]
+        for name in self._sample_attributes:
+            setattr(kept, name, _no_rows(getattr(self, name)))
+        return kept
+
+    @property
+    def _codes_with_training_samples(self) -> bool:
+        """Whether `transform` needs the codes of the training samples."""
+        return False
+
+    def _kept_samples(self) -> list[str]:
+        layers = vars(self).get("layers_", ())
+        found = [f"layers_[{i}].representation" for i, layer in enumerate(layers) if len(layer.representation)]
+        return found + [name for name in self._sample_attributes if _n_rows(getattr(self, name))]
+
     # ---- tables --------------------------------------------------------------------------------------------------
 
     def _output(self, parts: Sequence[np.ndarray], X, places: list):
@@ -140,3 +162,14 @@ class LayerOutput(TransformerMixin, Estimator):
 
     def _n_codes(self, place) -> int:
         return self._at(place).representation.shape[1]
+
+
+def _no_rows(rows: Any) -> Any:
+    """Return an array, or a dict of arrays, without its rows."""
+    if isinstance(rows, dict):
+        return {name: array[:0].copy() for name, array in rows.items()}
+    return rows[:0].copy()
+
+
+def _n_rows(rows: Any) -> int:
+    return len(next(iter(rows.values()))) if isinstance(rows, dict) else len(rows)

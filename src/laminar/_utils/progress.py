@@ -1,7 +1,8 @@
-"""Progress of fits, images and searches: a bar on a terminal that has rich, plain lines elsewhere.
+"""Progress of fits, images and searches: a bar on a terminal, plain lines elsewhere.
 
 `stage` prints what is done before there are steps to count, such as the search for neighbours; it needs no argument
-passed down to where that happens, and prints nothing outside `stages`.
+passed down to where that happens, and prints nothing outside `stages`. A program that shows progress in its own way, as
+the command does, has it reported to a `Display`.
 """
 
 from __future__ import annotations
@@ -11,11 +12,45 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 Item = TypeVar("Item")
 Report = Callable[..., None]  # (done, detail="")
+
+
+class Task(Protocol):
+    """Display of the progress of one task."""
+
+    def report(self, done: int, detail: str = "") -> None:
+        """Show the number of steps done, and text beside it."""
+
+    def close(self) -> None:
+        """End the display."""
+
+
+class Display(Protocol):
+    """What shows stages and tasks in place of lines on standard error."""
+
+    def stage(self, text: str) -> None:
+        """Show what is done next."""
+
+    def task(self, name: str, total: int, unit: str, may_stop_early: bool) -> Task:
+        """Begin to show the progress of a task; the arguments are those of `progress`."""
+
+
+_chosen: Display | None = None  # of the whole process: kernels are compiled in any thread
 _speaker: ContextVar[str | None] = ContextVar("laminar_speaker", default=None)  # whose stages are printed
+
+
+@contextmanager
+def shown_on(display: Display) -> Iterator[None]:
+    """Report all progress to a display while the block runs."""
+    global _chosen
+    before, _chosen = _chosen, display
+    try:
+        yield
+    finally:
+        _chosen = before
 
 
 @contextmanager
@@ -44,11 +79,15 @@ def stage(text: str) -> None:
     """Print what is done next, in a block of `stages`; call it before a step that may take seconds."""
     name = _speaker.get()
     if name is not None:
-        _print(name, text)
+        announce(name, text)
 
 
-def _print(name: str, text: str) -> None:
-    print(f"{name}: {text}", file=sys.stderr, flush=True)
+def announce(name: str, text: str) -> None:
+    """Print what is done next, whether or not in a block of `stages`."""
+    if _chosen is None:
+        print(f"{name}: {text}", file=sys.stderr, flush=True)
+    else:
+        _chosen.stage(f"{name}: {text}")
 
 
 @contextmanager
@@ -61,7 +100,7 @@ def _compilations(name: str) -> Iterator[None]:
 
         def on_start(self, event):
             if not self.depth:
-                _print(name, f"compiling {event.data['dispatcher'].py_func.__name__}")
+                announce(name, f"compiling {event.data['dispatcher'].py_func.__name__}")
             self.depth += 1
 
         def on_end(self, event):
@@ -99,7 +138,8 @@ def progress(name: str, total: int, *, unit: str = "", may_stop_early: bool = Fa
     ...     report(3)
     Task 3/3 steps  0.0 s
     """
-    display = _display(name, total, f" {unit}" if unit else "", may_stop_early)
+    show = _display if _chosen is None else _chosen.task
+    display = show(name, total, f" {unit}" if unit else "", may_stop_early)
     try:
         yield display.report
     finally:
@@ -123,13 +163,8 @@ def track(items: Sequence[Item], name: str, *, unit: str = "", verbose: int = 1)
             report(done)
 
 
-def _display(name: str, total: int, unit: str, may_stop_early: bool) -> _Bar | _Lines:
-    if sys.stderr.isatty():
-        try:
-            return _Bar(name, total, unit, may_stop_early)
-        except ImportError:
-            pass
-    return _Lines(name, total, unit, may_stop_early)
+def _display(name: str, total: int, unit: str, may_stop_early: bool) -> Task:
+    return (_Bar if sys.stderr.isatty() else _Lines)(name, total, unit, may_stop_early)
 
 
 class _Bar:

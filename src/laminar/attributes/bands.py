@@ -207,6 +207,11 @@ class FilterBank:
         S = smooth_scores(band)
         return S if band.kind == "smooth" else F - S
 
+    @property
+    def has_graphs(self) -> bool:
+        """Whether bands of new samples need training samples."""
+        return bool(self._graphs)
+
     def keep(self, which: Iterable[int]) -> None:
         """Discard the graphs and smooth scores that only other bands need."""
         sources = {self.bands[b].source for b in which}

@@ -14,7 +14,7 @@ from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.clusters import Readout, reader, side_by_side
+from .._base.clusters import Readout, reader, refuse_without_codes, side_by_side
 from .._base.coding import Layer
 from .._base.output import OUTPUT, LayerOutput
 from .._engine.data.svd import truncated_svd
@@ -399,7 +399,12 @@ class AttributeLayers(LayerOutput):
             Codes, in the units of X unless whitened, in the form of the parameter ``readout``.
         """
         places, form = self._places(layer), self._form(None, self._code_form)
+        refuse_without_codes(self.layers_[places[0]].representation, "training_codes")
         return side_by_side([self._reader(i, form)(self.layers_[i].representation) for i in places])
+
+    def _kept_samples(self) -> list[str]:
+        # transform needs the nearest training samples and their smooth scores.
+        return super()._kept_samples() + ["_bank"] * bool(self._bank.has_graphs)
 
     def predict(self, X: Data, attribute: Hashable = None) -> np.ndarray:
         """Predict the class of an attribute, by the layer of that attribute.

@@ -15,8 +15,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from .._base.spectral import Affinity, count_connected, kmeans, kmeans_seed, unit_embedding
+from .._persistence.estimator import Estimator
 from .._utils.typing import ViewData
-from .._utils.versions import Estimator
 from .._utils.views import read_views
 from ..graphs import Graph
 from .affinity import build_affinity
@@ -56,6 +56,17 @@ class ViewClusterer(ClusterMixin, Estimator, ABC):
         return self
 
     _takes_affinities = False
+    _sample_attributes: tuple[str, ...] = ("embedding_", "labels_")
+
+    def _without_training_codes(self) -> Self:
+        kept = super()._without_training_codes()
+        for name in self._sample_attributes:
+            value = getattr(self, name)
+            setattr(kept, name, [part[:0] for part in value] if isinstance(value, list) else value[:0])
+        return kept
+
+    def _kept_samples(self) -> list[str]:
+        return [name for name in self._sample_attributes if len(self.labels_)]
 
     def _read(self, X: ViewData) -> list[Affinity]:
         views, self.view_names_, _ = read_views(X, self.view_sizes, accept_sparse=self._takes_affinities)

@@ -108,6 +108,8 @@ class SmoothRepresentation(ViewClusterer):
         self.view_sizes = view_sizes
         self.random_state = random_state
 
+    _sample_attributes = ("embedding_", "labels_", "representations_")
+
     def _embed(self, views: list[np.ndarray], random_state: np.random.RandomState) -> np.ndarray:
         check_dense(len(views[0]), type(self).__name__, "cluster a part of the samples, or use CoRegularizedSpectral")
         self.representations_ = self._represent([self._expression(view) for view in views])

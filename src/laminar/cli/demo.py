@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -18,17 +19,19 @@ from laminar import layer_attribute_table
 from laminar._base.clusters import Clusters, Readout
 from laminar._base.coding import Layer
 from laminar._utils import threads
-from laminar._utils.extras import require
 from laminar.attributes.layers import AttributeLayers
 from laminar.datasets import make_faces, partial_labels
 from laminar.deep.semi import DeepSemiNMF
 from laminar.evaluation.tables import layer_features, layer_names
+from laminar.io.dataset import Dataset
+from laminar.io.images import ImageReader
 from laminar.nmf.nmf import NMF
 from laminar.nmf.semi import SemiNMF
 from laminar.nmf.smoothed import SmoothedSemiNMF
 from laminar.plots import demo_figure
 
 from .._utils.typing import Data
+from .provenance import record
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -149,10 +152,11 @@ def run(
     Returns
     -------
     Bunch
-        ``faces``; ``models``, fitted, by name; ``scores``, a DataFrame with rows (method, layer) and columns
-        (attribute, metric), first the row of chance, the metrics being "accuracy" and "nmi" of clusters, "probe", the
-        cross-validated accuracy of a linear classifier among these faces, and the accuracy of a linear "classifier"
-        trained on the given labels; ``seconds``, a dict by method.
+        ``faces``; ``models``, fitted, by name; ``given``, the labels that some were given, -1 where unknown;
+        ``scores``, a DataFrame with rows (method, layer) and columns (attribute, metric), first the row of chance, the
+        metrics being "accuracy" and "nmi" of clusters, "probe", the cross-validated accuracy of a linear classifier
+        among these faces, and the accuracy of a linear "classifier" trained on the given labels; ``seconds``, a dict by
+        method.
 
     Examples
     --------
@@ -160,7 +164,8 @@ def run(
     >>> run(size=12, n_identities=3).scores.shape
     (12, 12)
     """
-    pandas = require("pandas", "report", __name__)
+    import pandas
+
     with watch("faces"):
         faces = make_faces(n_identities, n_poses=5, n_lights=6, size=size, random_state=seed)
     truth = pandas.DataFrame({name: faces[name] for name in ATTRIBUTES})
@@ -174,7 +179,37 @@ def run(
     chance = {"chance": next(iter(tables.values())).iloc[:1]}  # the same for every method
     layers = {name: table.iloc[1:] for name, table in tables.items()}
     scores = pandas.concat(chance | layers, names=("method", "layer"))
-    return Bunch(faces=faces, models=models, scores=scores, seconds=seconds)
+    return Bunch(faces=faces, models=models, given=given, scores=scores, seconds=seconds)
+
+
+def save(result: Bunch, path: Path, seed: int = 0) -> None:
+    """Write `AttributeLayers` of the demo to a model file, with the names and the given labels of the faces.
+
+    Parameters
+    ----------
+    result : Bunch
+        Result of :func:`run`.
+    path : Path
+        The file.
+    seed : int, default=0
+        Seed of the run.
+    """
+    from laminar._persistence.model_file import save_model
+
+    faces, model = result.faces, result.models["AttributeLayers"]
+    names = {name: [faces.names[name][i] for i in faces[name]] for name in ATTRIBUTES}
+    ids = np.array(["_".join(parts) for parts in zip(*names.values(), strict=True)])
+    labels = result.given.astype(object).where(result.given >= 0, None).set_axis(ids, axis=0)
+    reader = ImageReader(size=tuple(faces.image_shape), colour=False)
+    data = Dataset(faces.X, ids, labels=labels, image_shape=tuple(faces.image_shape), reader=reader)
+    choices = ["AttributeLayers: labels of a tenth of the faces"]
+    seconds = result.seconds["AttributeLayers"]
+    save_model(
+        model,
+        path,
+        data=data,
+        run=record(data, [], seed=seed, choices=choices, attributes=ATTRIBUTES, seconds=seconds),
+    )
 
 
 def _scores(model: BaseEstimator, truth: DataFrame, given: DataFrame, seed: int) -> DataFrame:

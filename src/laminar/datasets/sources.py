@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from laminar._utils.extras import require
 from laminar._utils.labels import read_attribute
 from laminar._utils.typing import Data
 from laminar._utils.validation import count_samples
@@ -52,7 +51,8 @@ def stack_sources(sources: Sequence[Source] | Mapping[Hashable, Source]) -> tupl
     >>> y["pose"].tolist(), y["identity"].tolist()
     (['left', 'right', None, None], [None, None, 7, None])
     """
-    pandas = require("pandas", "report", __name__)
+    import pandas
+
     named: dict[Hashable, Source] = dict(sources.items() if isinstance(sources, Mapping) else enumerate(sources))
     if not named:
         raise ValueError("sources is empty: give at least one pair of samples and labels, as (X, {'pose': y}).")
@@ -101,7 +101,9 @@ def _column(name: Hashable, named: Mapping[Hashable, Source], sizes: list[int]) 
 
 def _stack(parts: list[Any]) -> Data:
     if all(map(_is_frame, parts)):
-        return require("pandas", "report", __name__).concat(parts, ignore_index=True)
+        import pandas
+
+        return pandas.concat(parts, ignore_index=True)
     if any(map(sp.issparse, parts)):
         return sp.vstack([sp.csr_array(X) for X in parts], format="csr")
     return np.concatenate([np.asarray(X) for X in parts])

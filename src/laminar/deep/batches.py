@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
+from .._base.clusters import refuse_without_codes
 from .._engine.data.matrix import Matrix
 from .._engine.data.wrap import wrap
 from .._engine.linalg.small import ridged
@@ -170,6 +171,7 @@ class Batches(Deep):
     def _continued(self, batch_size: int) -> Online:
         """Return a fitted model as the start of a stream, as if fitted in batches of this size."""
         H = self.layers_[-1].representation
+        refuse_without_codes(H, "partial_fit")
         weights, unit = [layer.weights for layer in self.layers_], float(np.abs(H).max(initial=0)) or 1.0
         online = Online(weights, unit, self.layers_[-1].ridge)
         online.remember(H, len(H) / batch_size)

@@ -84,6 +84,10 @@ class Layered(CallbackSupportMixin, Coder):
         self.components_ = bases[-1]
         self.clusters_ = self._clusters()
 
+    @property
+    def _codes_with_training_samples(self) -> bool:
+        return self._stack is not None  # they are anchors of the codes of new samples
+
     # ---- using a stack with an activation ------------------------------------------------------------------------
 
     def _code(self, X, layer: int, method: str) -> np.ndarray:

@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 
-from .._utils.extras import require
 from .._utils.labels import Attribute, attribute_names, read_groups, read_labels
 from .._utils.progress import track
 from .._utils.typing import Seed, ViewData
@@ -154,7 +153,6 @@ def select_penalty(
     >>> found.best_ in (0, 0.1, 1), found.table_.shape
     (True, (3, 5))
     """
-    require("pandas", "report", "laminar.select_penalty")
     check_choice("score", score, tuple(_SCORES))
     values = _read_grid(estimator, param, grid)
     n_samples = _count(X)
@@ -275,7 +273,9 @@ def _shown(y: ArrayLike, attributes: tuple[Attribute, ...], hidden: np.ndarray) 
         shown = attribute.known & ~mask
         column[shown] = attribute.classes[attribute.codes[shown]].tolist()
     if hasattr(y, "columns"):
-        return require("pandas", "report", "laminar.select_penalty").DataFrame(labels, columns=y.columns)
+        import pandas
+
+        return pandas.DataFrame(labels, columns=y.columns)
     return labels if np.ndim(y) == 2 else labels[:, 0]
 
 
@@ -320,7 +320,8 @@ def _best(values: list[float], scores: np.ndarray) -> float:
 
 
 def _table(names: list[Hashable], values: list[float], scores: np.ndarray) -> DataFrame:
-    pandas = require("pandas", "report", "laminar.select_penalty")
+    import pandas
+
     parts = dict(zip(names, scores, strict=True))
     if len(names) > 1:
         parts["mean"] = scores.mean(axis=0)

@@ -14,7 +14,6 @@ from sklearn.utils import check_array, check_random_state
 from .._base.coding import Coder
 from .._base.views import ViewCoder
 from .._engine.data.matrix import dense
-from .._utils.extras import require
 from .._utils.progress import track
 from .._utils.validation import check_choice, refuse_masked
 from ..deep.semi import DeepSemiNMF
@@ -127,7 +126,6 @@ def select_layers(
     >>> found.best_, list(found.table_.columns)
     ((4,), ['size', 'score', 'standard_error'])
     """
-    require("pandas", "report", __name__)
     check_choice("method", method, tuple(_METHODS))
     if n_repeats < 2:
         raise ValueError(f"n_repeats must be at least 2, for a standard error; got {n_repeats}.")
@@ -260,7 +258,8 @@ def _best(scores: dict[Layers, np.ndarray], sign: int) -> Layers:
 
 
 def _table(scores: dict[Layers, np.ndarray]) -> DataFrame:
-    pandas = require("pandas", "report", __name__)
+    import pandas
+
     rows = {}
     for layers, values in scores.items():
         error = values.std(axis=0, ddof=1) / np.sqrt(len(values))

@@ -18,8 +18,8 @@ from .._base.clusters import READOUTS, reader
 from .._base.coding import Coder, Layer
 from .._base.spectral import kmeans
 from .._utils import threads
-from .._utils.extras import require
 from .._utils.labels import Attribute, attribute_names, read_attribute, read_groups, read_labels
+from .._utils.progress import track
 from .._utils.typing import Seed, ViewData
 from .._utils.validation import check_choice
 from ..metrics import adjusted_rand_index, clustering_accuracy, normalized_mutual_information
@@ -43,6 +43,7 @@ def layer_attribute_table(
     groups: ArrayLike | None = None,
     n_init: int = 20,
     random_state: Seed = 0,
+    verbose: int = 0,
 ) -> DataFrame:
     """Score how well every layer of a fitted model shows every attribute: by clusters, and by a linear classifier.
 
@@ -79,6 +80,8 @@ def layer_attribute_table(
         Starts of k-means.
     random_state : int, RandomState instance or None, default=0
         Seed of k-means, of the folds and of the row of chance.
+    verbose : int, default=0
+        1 shows progress on standard error.
 
     Returns
     -------
@@ -109,7 +112,8 @@ def layer_attribute_table(
     >>> bool(pose["probe"] > pose["accuracy"])
     True
     """
-    pandas = require("pandas", "report", "laminar.layer_attribute_table")
+    import pandas
+
     check_is_fitted(model, "layers_")
     _check_metrics(metrics, readout, groups)
     rows = {name: _layer_row(model, X, *place, readout, metrics) for name, place in _places(model).items()}
@@ -127,9 +131,10 @@ def layer_attribute_table(
     with threads.own_threads():  # of k-means and the probe one thread each: theirs cost more than they save
         for name, attribute in columns.items():
             scores["chance"] |= {(name, metric): _chance(attribute, metric, random_state) for metric in metrics}
-            for label, row in rows.items():
-                found = row.scores(attribute, metrics, group, n_init, random_state)
-                scores.setdefault(label, {}).update({(name, metric): score for metric, score in found.items()})
+        cells = [(name, label) for name in columns for label in rows]
+        for name, label in track(cells, "layer_attribute_table", unit="scores", verbose=verbose):
+            found = rows[label].scores(columns[name], metrics, group, n_init, random_state)
+            scores.setdefault(label, {}).update({(name, metric): score for metric, score in found.items()})
     table = pandas.DataFrame.from_dict(scores, orient="index")
     table.columns = pandas.MultiIndex.from_tuples(table.columns, names=("attribute", "metric"))
     return table

@@ -17,10 +17,10 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from .._persistence.estimator import Estimator
 from .._utils.progress import progress
 from .._utils.typing import Data
 from .._utils.validation import read_data, refuse_masked
-from .._utils.versions import Estimator
 from .images import flatten, float_type, fold, grey, size_text, unit_scale
 
 _BLOCK = 2**16  # pixels of a block of images, the unit of work of a thread: 512 KB in float64, to stay in cache

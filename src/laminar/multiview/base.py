@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from copy import copy
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
@@ -132,6 +133,27 @@ class SharedCoder(CallbackSupportMixin, ViewCoder):
         if self.clustering == "kmeans":
             return Clusters(H, random_state, read, n_init=n_init)
         return GraphClusters(H, random_state, read, self._cluster_graph, n_init=n_init)
+
+    _sample_attributes = ("embedding_",)
+
+    def _without_training_codes(self) -> Self:
+        kept = super()._without_training_codes()
+        kept.views_ = {
+            name: replace(view, layers=[layer.without_codes() for layer in view.layers])
+            for name, view in self.views_.items()
+        }
+        return kept
+
+    def _kept_samples(self) -> list[str]:
+        hidden = [
+            f"views_[{name!r}].layers[{i}].representation"
+            for name, view in self.views_.items()
+            for i, layer in enumerate(view.layers)
+            if len(layer.representation)
+        ]
+        # Spectral clusters of new samples are those of their nearest training samples.
+        points = isinstance(self.clusters_, GraphClusters)
+        return super()._kept_samples() + hidden + ["clusters_"] * points
 
     def _weighted(self) -> np.ndarray:
         """Return transposed components, with the weights of their views."""

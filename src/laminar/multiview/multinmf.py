@@ -336,6 +336,8 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
 
     # ---- what a fitted model is used for -------------------------------------------------------------------------
 
+    _sample_attributes = ("consensus_", "representations_")
+
     def _coded(self, views: Views) -> np.ndarray:
         """Return the consensus of samples."""
         return self._codes_of(views)[1]

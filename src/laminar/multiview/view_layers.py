@@ -29,7 +29,10 @@ class LayeredViews(SharedCoder):
     def _shared_codes(self, views: Views, fitted: dict[object, View] | None = None) -> SharedCodes:
         shared = super()._shared_codes(views, fitted)
         # Zero is no mean of views that are not centred: the less of a sample is known, the nearer it is to the mean.
-        return shared if fitted is None else replace(shared, centre=self.layers_[-1].representation.mean(axis=0))
+        if fitted is None:
+            return shared
+        top = self.layers_[-1]
+        return replace(shared, centre=top.representation.mean(axis=0) if top.mean is None else top.mean)
 
     # ---- places: a layer of a view, or the layer that all views share --------------------------------------------
 

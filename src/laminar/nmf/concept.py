@@ -210,6 +210,11 @@ class ConceptFactorization(Factorizer):
     # ---- the problem ---------------------------------------------------------------------------------------------
 
     _embedding: Embedding  # of a fitted model with a kernel
+    _sample_attributes = ("concepts_",)
+
+    def _kept_samples(self) -> list[str]:
+        # Of a kernel, transform compares new samples with some of those of the fit.
+        return super()._kept_samples() + ["_embedding.samples"] * ("_embedding" in vars(self))
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

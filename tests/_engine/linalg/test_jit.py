@@ -24,7 +24,7 @@ def test_notice_of_a_long_compilation_while_it_runs(capsys):
     notice, event = CompileNotice(patience=0.05), SimpleNamespace(data={"dispatcher": elementwise.multiply})
     notice.on_start(event)
     notice.timer.join(10)
-    assert capsys.readouterr().err == MESSAGE + "\n"
+    assert capsys.readouterr().err == f"laminar: {MESSAGE}\n"
     notice.on_end(event)
     compile_for(notice, 0.1)
     notice.timer.join(10)
@@ -36,7 +36,7 @@ def test_notice_adds_up_short_compilations(capsys):
     for _ in range(3):
         compile_for(notice, 0.06)
         notice.timer.join(10)
-    assert capsys.readouterr().err == MESSAGE + "\n"
+    assert capsys.readouterr().err == f"laminar: {MESSAGE}\n"
 
 
 def test_no_notice_of_a_short_compilation(capsys):
@@ -78,7 +78,7 @@ def test_first_fit_compiles_little_and_says_so_once(tmp_path):
         subprocess.run([sys.executable, "-c", FIRST_FIT], env=environment, capture_output=True, text=True, check=True)
         for _ in range(2)
     )
-    assert fresh.stderr == MESSAGE + "\n"
+    assert fresh.stderr == f"laminar: {MESSAGE}\n"
     assert warm.stderr == warm.stdout == ""
     functions = fresh.stdout.splitlines()
     kernels = [line.split()[1] for line in functions if line.startswith("laminar.")]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from typing import Any
 
 from numba import njit
 from numba.core import event
+
+from ..._utils.progress import announce
 
 # numpy's error model: a test for zero before every division would keep loops from being vectorised.
 OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": True, "error_model": "numpy", "cache": True}
@@ -17,7 +18,7 @@ compiled = njit(**OPTIONS)
 # just been compiled than when it comes from the cache, and with fastmath the copies round differently.
 inlined = njit(**OPTIONS, inline="always")
 
-MESSAGE = "laminar: compiling kernels for this machine, once"
+MESSAGE = "compiling kernels for this machine, once"
 
 
 class CompileNotice(event.Listener):
@@ -59,7 +60,7 @@ class CompileNotice(event.Listener):
     def _print(self) -> None:
         if not self.is_printed:
             self.is_printed = True
-            print(MESSAGE, file=sys.stderr, flush=True)
+            announce("laminar", MESSAGE)
 
 
 def _is_ours(event: event.Event) -> bool:

@@ -42,6 +42,21 @@ class Activation:
     slope: Entrywise
     inverse: Entrywise
 
+    def _to_file(self) -> dict[str, str]:
+        """Return what a model file holds of it: its name."""
+        for name, activation in ACTIVATIONS.items():
+            if self in (activation, Rectified.of(activation)):
+                return {"name": name}
+        raise TypeError(
+            f"an Activation of functions of your own cannot be saved, since a model file holds no code: use one of "
+            f"{', '.join(ACTIVATIONS)}, or pickle for what you trust."
+        )
+
+    @classmethod
+    def _from_file(cls, name: str) -> Activation:
+        """Return the activation of a name."""
+        return as_activation(name)
+
 
 def _stanh_inverse(Y: np.ndarray) -> np.ndarray:
     return np.arctanh(np.clip(Y / _A, _MARGIN - 1, 1 - _MARGIN)) / _B
@@ -137,6 +152,11 @@ class Rectified(Activation):
         """Return the rectified form of an activation."""
         g = as_activation(activation)
         return cls(_Clipped(g.value), _SlopeWhere(g), _OfClipped(g.inverse))
+
+    @classmethod
+    def _from_file(cls, name: str) -> Rectified:
+        """Return the rectified form of the activation of a name."""
+        return cls.of(name)
 
 
 @dataclass(frozen=True)

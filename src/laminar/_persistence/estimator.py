@@ -1,14 +1,17 @@
-"""`Estimator`: the base of all estimators, which records in a pickle the version of Laminar that wrote it."""
+"""`Estimator`: the base of all estimators: model files, and the version of Laminar in pickles."""
 
 from __future__ import annotations
 
+import os
 import warnings
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 
-from . import __version__
+from .._utils import __version__
+from .model_file import Describable, save_model
 
 
 class OtherVersionWarning(InconsistentVersionWarning):
@@ -54,3 +57,33 @@ class Estimator(BaseEstimator):
         if original != __version__:
             warnings.warn(OtherVersionWarning(type(self).__name__, original), stacklevel=2)
         super().__setstate__(state)
+
+    def save(self, path: str | os.PathLike, *, data: Describable | None = None, training_codes: bool = True) -> None:
+        """Write the fitted estimator to a model file, which `laminar.load` reads.
+
+        Parameters
+        ----------
+        path : path
+            The file, usually with the ending ".laminar". One that is there is replaced when the new one is complete.
+        data : Dataset or None, default=None
+            Training data as the readers of Laminar return them; names, labels and reader are stored, and not X.
+        training_codes : bool, default=True
+            Whether the codes of the training samples, and their names and labels, are stored. Without them new samples
+            are coded, reconstructed and clustered as before, with the number of clusters of the parameters.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the estimator is not fitted.
+        TypeError
+            If a parameter or attribute cannot be stored, such as a function.
+        """
+        save_model(self, path, data=data, training_codes=training_codes)
+
+    def _without_training_codes(self) -> Self:
+        """Return a copy without what belongs to the training samples, where new samples do not need it."""
+        return copy(self)
+
+    def _kept_samples(self) -> list[str]:
+        """Return what of the training samples the fitted attributes hold, by the names of the attributes."""
+        return []

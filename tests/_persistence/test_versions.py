@@ -11,7 +11,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 
 import laminar
 from laminar import NMF, baselines, features
-from laminar._utils import versions
+from laminar._persistence import estimator as versions
 
 PUBLIC = [getattr(module, name) for module in (laminar, baselines, features) for name in module.__all__]
 ESTIMATORS = [kind for kind in PUBLIC if isinstance(kind, type) and issubclass(kind, BaseEstimator)]

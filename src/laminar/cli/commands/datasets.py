@@ -1,0 +1,203 @@
+"""`laminar datasets`: data sets to try the command on, written as the files people have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from ..options import Debug, Force, Json, Quiet, Seed
+from ..terminal import Terminal, session, table
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+FEW = 0.1  # share of the labels in few.csv
+
+
+def datasets(
+    name: Annotated[str | None, typer.Argument(help="Data set to write; without it all are listed.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder to write to.  [default: the name of the set]")
+    ] = None,
+    seed: Seed = 0,
+    force: Force = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """List data sets, or write one as files: images, tables, frames, with all labels and with a few.
+
+    Besides those built in, the sets (.npz) in the folder that the environment variable LAMINAR_DATA names.
+
+    \b
+    Examples:
+      laminar datasets
+      laminar datasets faces -o demo
+    """  # noqa: D301 -- click keeps the line breaks of a paragraph after the character \b
+    with session(quiet, as_json, debug) as terminal:
+        from laminar.datasets import available
+
+        if name is None:
+            rows = {key: what for key, (what, _) in BUILT_IN.items()} | {key: "in LAMINAR_DATA" for key in available()}
+            terminal.show(table("", ["name", "what"], list(rows.items()), text=[0, 1]))
+            terminal.show("Write one with: laminar datasets NAME -o FOLDER")
+            terminal.finish({"datasets": rows})
+            return
+        write = _writer(name, available())
+        folder = output or Path(name)
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())) and not force:
+            raise FileExistsError(f"{folder} exists and is not empty: give another folder with -o, or --force.")
+        folder.mkdir(parents=True, exist_ok=True)
+        files = write(folder, seed)
+        terminal.inform(f"Wrote {', '.join(files)} to {folder}.")
+        _next(folder, files, terminal)
+        terminal.finish({"folder": folder, "files": files})
+
+
+def _writer(name: str, available: list[str]) -> Callable[[Path, int], list[str]]:
+    from difflib import get_close_matches
+    from functools import partial
+
+    if name in BUILT_IN:
+        return BUILT_IN[name][1]
+    if name in available:
+        return partial(_write_stored, name)
+    near = get_close_matches(name, [*BUILT_IN, *available], n=1)
+    raise ValueError(
+        f"{name}: no such data set.{f' Did you mean {near[0]}?' if near else ''} laminar datasets lists all."
+    )
+
+
+def _next(folder: Path, files: list[str], terminal: Terminal) -> None:
+    """Print the command that fits a model to what was written."""
+    labels = f" --labels {folder / 'few.csv'}" if "few.csv" in files else ""
+    terminal.inform(f"Next: laminar fit {folder / files[0]}{labels}")
+
+
+# ---- the sets --------------------------------------------------------------------------------------------------------
+
+
+def _write_faces(folder: Path, seed: int) -> list[str]:
+    from laminar.datasets import make_faces
+
+    faces = make_faces(20, 5, 6, size=32, random_state=seed)
+    names = {
+        "identity": [f"person{i + 1:02d}" for i in faces.identity],
+        "pose": [faces.names["pose"][i].replace(" ", "") for i in faces.pose],
+        "light": [f"light{i + 1}" for i in faces.light],
+    }
+    ids = np.array(["_".join(parts) for parts in zip(*names.values(), strict=True)])
+    new = np.random.default_rng(seed).random(len(ids)) < 0.2
+    for name, rows in {"faces": ~new, "more_faces": new}.items():
+        _write_images(folder / name, faces.X[rows], faces.image_shape, ids[rows])
+    _write_labels(folder, _frame(ids, names), ~new, seed)
+    return ["faces/", "more_faces/", "few.csv", "all.csv"]
+
+
+def _write_wine(folder: Path, seed: int) -> list[str]:
+    from sklearn.datasets import load_wine
+
+    wine = load_wine(as_frame=True)
+    ids = np.array([f"bottle{i:03d}" for i in range(len(wine.data))])
+    cultivar = wine.target_names[wine.target].astype(object)
+    frame = wine.data.set_axis(ids, axis=0)
+    few = np.random.default_rng(seed).random(len(ids)) < FEW
+    frame.assign(cultivar=np.where(few, cultivar, None)).to_csv(folder / "wine.csv", index_label="bottle")
+    _frame(ids, {"cultivar": cultivar}).to_csv(folder / "all.csv", index_label="bottle")
+    return ["wine.csv", "all.csv"]
+
+
+def _write_video(folder: Path, seed: int) -> list[str]:
+    from laminar.datasets import make_expression_video
+
+    video = make_expression_video(random_state=seed)
+    ids = np.array([f"{i:04d}" for i in range(len(video.X))])
+    _write_images(folder / "frames", video.X, video.image_shape, ids)
+    return ["frames/"]
+
+
+def _write_views(folder: Path, seed: int) -> list[str]:
+    import pandas
+
+    from laminar.datasets import make_views
+
+    data = make_views(random_state=seed)
+    ids = np.array([f"sample{i:03d}" for i in range(len(data.views[0]))])
+    rng, files = np.random.default_rng(seed), []
+    for v, X in enumerate(data.views):
+        rows = rng.permutation(len(ids))[: int(0.9 * len(ids))]  # in another order, and some are missing
+        columns = [f"feature{j}" for j in range(X.shape[1])]
+        pandas.DataFrame(X[rows], index=ids[rows], columns=columns).to_csv(folder / f"view{v}.csv", index_label="id")
+        files.append(f"view{v}.csv")
+    _frame(ids, {"class": data.y}).to_csv(folder / "all.csv", index_label="id")
+    return [*files, "all.csv"]
+
+
+def _write_stored(name: str, folder: Path, seed: int) -> list[str]:
+    """Write a set of LAMINAR_DATA: images as PNG, views and others as tables."""
+    import pandas
+
+    from laminar.datasets import load
+
+    data = load(name)
+    views = {"": data.X} if "X" in data else {f"{v + 1}": X for v, X in enumerate(data.views)}
+    ids = np.array([f"{name}{i:05d}" for i in range(len(next(iter(views.values()))))])
+    files = []
+    for view, X in views.items():
+        shape = data.get(f"image_shape{view}")
+        if shape is not None and np.prod(shape) == X.shape[1]:
+            _write_images(folder / f"images{view}", X, shape, ids)
+            files.append(f"images{view}/")
+        else:
+            columns = [f"x{j}" for j in range(X.shape[1])]
+            pandas.DataFrame(X, index=ids, columns=columns).to_csv(folder / f"data{view}.csv", index_label="id")
+            files.append(f"data{view}.csv")
+    if data.attributes:
+        named = {key: _named(data, key) for key in data.attributes}
+        _write_labels(folder, _frame(ids, named), np.ones(len(ids), dtype=bool), seed)
+        files += ["few.csv", "all.csv"]
+    return files
+
+
+def _named(data: Any, attribute: str) -> list:
+    """Return labels by the names of their classes, where these are known; None for -1."""
+    names = data.names.get(attribute)
+    return [None if i < 0 else names[i] if names else int(i) for i in data[attribute].tolist()]
+
+
+BUILT_IN: dict[str, tuple[str, Callable[[Path, int], list[str]]]] = {
+    "faces": ("600 rendered faces: 20 people, 5 poses, 6 lights (PNG)", _write_faces),
+    "wine": ("178 wines of 3 cultivars, 13 measurements (CSV)", _write_wine),
+    "video": ("60 frames of a face whose mouth opens and closes (PNG)", _write_video),
+    "views": ("views of the same samples, some missing (CSV)", _write_views),
+}
+
+
+# ---- files -----------------------------------------------------------------------------------------------------------
+
+
+def _frame(ids: np.ndarray, columns: dict[str, Any]) -> DataFrame:
+    import pandas
+
+    return pandas.DataFrame(columns, index=ids)
+
+
+def _write_images(folder: Path, X: np.ndarray, shape: tuple[int, ...], ids: np.ndarray) -> None:
+    from laminar._utils.extras import require
+
+    image = require("PIL.Image", "images", "laminar datasets")
+    folder.mkdir(exist_ok=True)
+    scaled = np.round(255 * np.clip(X / max(float(X.max()), 1.0), 0, 1)).astype(np.uint8)
+    for row, name in zip(scaled, ids, strict=True):
+        image.fromarray(row.reshape(shape)).save(folder / f"{name}.png")
+
+
+def _write_labels(folder: Path, labels: DataFrame, training: np.ndarray, seed: int) -> None:
+    """Write all labels, and a few of each attribute of the training samples."""
+    few = np.random.default_rng(seed + 1).random(labels.shape) < FEW
+    labels.to_csv(folder / "all.csv", index_label="id")
+    labels.where(few, None)[training & few.any(axis=1)].to_csv(folder / "few.csv", index_label="id")

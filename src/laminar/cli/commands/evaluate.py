@@ -1,0 +1,250 @@
+"""`laminar evaluate`: which layer shows which attribute, beside chance, the data and classifiers of the same labels."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from ..options import Debug, Force, Json, ModelFile, Quiet, Seed, SkipBad
+from ..terminal import Terminal, session, table
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from laminar._persistence.model_file import ModelFile as File
+    from laminar.io.dataset import Dataset
+
+
+Labelled = tuple[Any, np.ndarray]  # data, and the class of each row
+
+
+def evaluate(
+    model: ModelFile,
+    data: Annotated[
+        list[Path] | None, typer.Argument(help="Samples, read as those of the fit were.  [default: those of the fit]")
+    ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(help="CSV of labels: an id column, one column an attribute.  [default: those of the fit]"),
+    ] = None,
+    id_column: Annotated[str | None, typer.Option(help="Column of the labels with the names of the samples.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Table as a file: .csv .tsv .parquet.")] = None,
+    seed: Seed = 0,
+    skip_bad: SkipBad = False,
+    force: Force = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Score how well each layer shows each attribute: clusters and a linear classifier, beside chance and the data.
+
+    Labels that the fit was given are not scored. A second table has classifiers that were given the labels of the fit,
+    of the data, of each layer, and the model's own, on samples whose label they were not given.
+
+    \b
+    Examples:
+      laminar evaluate faces.laminar --labels all.csv
+      laminar evaluate faces.laminar more_faces/ --labels all.csv -o scores.csv
+    """  # noqa: D301 -- click keeps the line breaks of a paragraph after the character \b
+    with session(quiet, as_json, debug) as terminal:
+        from laminar import layer_attribute_table
+        from laminar._persistence.model_file import read_model
+        from laminar.io.write import TABLE_ENDINGS, check_output, write_table
+
+        from ..samples import read_again, read_alike, training_samples
+
+        if output is not None:
+            check_output(output, TABLE_ENDINGS, force)
+        file = read_model(model)
+        given = _given(file)
+        samples = read_alike(file, data, terminal, skip_bad=skip_bad) if data else None
+        training = None
+        if not data or given is not None:
+            training = read_again(file, model, terminal, "scores of the data themselves")
+        ids = training_samples(file, model) if samples is None else samples.ids
+        samples = samples or training
+        truth = _truth(file, ids, samples, labels, id_column, terminal)
+        scored = truth if data or given is None else _not_given(truth, given, terminal)
+        scores = layer_attribute_table(
+            file.model,
+            None if samples is None else samples.X,
+            scored,
+            groups=_groups(file, samples),
+            random_state=seed,
+            verbose=terminal.verbose,
+        )
+        classifiers = _classifiers(file.model, training, given, samples, scored, terminal)
+        _show(scores, classifiers, terminal)
+        if output is not None:
+            flat = scores.set_axis([f"{attribute} {metric}" for attribute, metric in scores.columns], axis=1)
+            write_table(output, flat.rename_axis("layer").reset_index())
+            terminal.wrote(output)
+        facts = {"scores": _nested(scores)}
+        if classifiers is not None:
+            facts["classifiers"] = {name: _numbers(column.to_dict()) for name, column in classifiers.items()}
+        terminal.finish({**facts, "n_samples": len(ids), "output": output})
+
+
+def _truth(
+    file: File, ids: np.ndarray, samples: Dataset | None, path: Path | None, id_column: str | None, terminal: Terminal
+) -> DataFrame:
+    """Return the labels to compare with, as text, None where unknown."""
+    from laminar.io.dataset import Dataset
+    from laminar.io.labels import match_labels, read_labels
+
+    if path is not None:
+        matched = match_labels(Dataset(None, ids), read_labels(path, id_column=id_column))
+        for note in matched.notes:
+            terminal.inform(f"  {note}")
+        labels = matched.labels
+    else:
+        labels = samples.labels if samples is not None and samples.labels is not None else None
+        if labels is None and file.data is not None and len(file.data.ids) == len(ids):
+            labels = file.data.labels
+    if labels is None or not labels.shape[1]:
+        raise ValueError("there are no labels to compare with: give a table of them, --labels all.csv.")
+    return _as_text(labels)
+
+
+def _as_text(labels: DataFrame) -> DataFrame:
+    return labels.astype(object).where(labels.notna(), None).map(lambda value: None if value is None else str(value))
+
+
+def _given(file: File) -> DataFrame | None:
+    """Return the labels that the model was given."""
+    attributes = list((file.run or {}).get("attributes", ()))
+    if file.data is None or file.data.labels is None or not attributes:
+        return None
+    return _as_text(file.data.labels[attributes])
+
+
+def _not_given(truth: DataFrame, given: DataFrame, terminal: Terminal) -> DataFrame:
+    """Return the labels that the model was not given; all of an attribute where too few others are left."""
+    scored = truth.copy()
+    for name in [name for name in given if name in truth]:
+        unseen = truth[name].where(given[name].isna().to_numpy(), None)
+        if unseen.nunique() < 2:
+            terminal.inform(f"Nearly all labels of {name} were given to the model: its scores are of given labels.")
+        else:
+            scored[name] = unseen
+    return scored
+
+
+def _groups(file: File, samples: Dataset | None) -> np.ndarray | None:
+    """Return the sequence of each sample, where there are several."""
+    of = samples if samples is not None else file.data
+    groups = None if of is None else of.groups
+    return groups if groups is not None and len(np.unique(groups)) > 1 else None
+
+
+# ---- classifiers that were given the labels of the fit ---------------------------------------------------------------
+
+
+def _classifiers(
+    model: Any,
+    training: Dataset | None,
+    given: DataFrame | None,
+    samples: Dataset | None,
+    scored: DataFrame,
+    terminal: Terminal,
+) -> DataFrame | None:
+    """Return accuracies on the scored labels, of classifiers that were given the labels of the fit."""
+    import pandas
+
+    from laminar._utils.progress import track
+
+    if training is None or samples is None or given is None or training.has_views:
+        return None
+    columns = {}
+    names = [name for name in given if name in scored]
+    for name in track(names, "classifiers", unit="attributes", verbose=terminal.verbose):
+        known, other = given[name].notna().to_numpy(), scored[name].notna().to_numpy()
+        y, truth = given[name][known].to_numpy(dtype=str), scored[name][other].to_numpy(dtype=str)
+        if len(np.unique(y)) > 1 and len(truth):
+            columns[name] = _accuracies(
+                model, str(name), (_rows(training.X, known), y), (_rows(samples.X, other), truth)
+            )
+    return pandas.DataFrame(columns) if columns else None
+
+
+def _rows(X: Any, mask: np.ndarray) -> Any:
+    return X[np.flatnonzero(mask)]
+
+
+def _accuracies(
+    model: Any, attribute: str, train: tuple[Any, np.ndarray], test: tuple[Any, np.ndarray]
+) -> dict[str, float]:
+    """Return the accuracy of each classifier of one attribute."""
+    from laminar import layer_features
+    from laminar.evaluation.tables import layer_names
+
+    (X, y), (new, truth) = train, test
+    rows = {"largest class": np.mean(truth == _most_frequent(y))}
+    rows["linear classifier of the data"] = np.mean(_linear(X).fit(X, y).predict(new) == truth)
+    for i, layer in enumerate(layer_names(model)):
+        E = layer_features(model, i, X, readout="isometric")
+        found = _linear(E).fit(E, y).predict(layer_features(model, i, new, readout="isometric"))
+        rows[f"linear classifier of {layer}"] = np.mean(found == truth)
+    predicted = _own_prediction(model, new, attribute)
+    if predicted is not None:
+        rows[type(model).__name__] = np.mean(predicted.astype(str) == truth)
+    return {name: float(value) for name, value in rows.items()}
+
+
+def _most_frequent(y: np.ndarray) -> str:
+    classes, counts = np.unique(y, return_counts=True)
+    return classes[counts.argmax()]
+
+
+def _linear(E: Any):
+    import scipy.sparse as sp
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    return make_pipeline(StandardScaler(with_mean=not sp.issparse(E)), LogisticRegression(max_iter=1000))
+
+
+def _own_prediction(model: Any, X: Any, attribute: str) -> np.ndarray | None:
+    """Return what the model itself predicts, where it predicts classes."""
+    classes = getattr(model, "classes_", None)
+    if isinstance(classes, dict):
+        return model.predict(X, attribute=attribute) if attribute in classes else None
+    return None if classes is None else model.predict(X)
+
+
+# ---- tables ----------------------------------------------------------------------------------------------------------
+
+
+def _show(scores: DataFrame, classifiers: DataFrame | None, terminal: Terminal) -> None:
+    attributes = list(dict.fromkeys(scores.columns.get_level_values(0)))
+    metrics = list(dict.fromkeys(scores.columns.get_level_values(1)))
+    rows = [
+        [str(layer), *(" / ".join(_digits(row[a, m]) for m in metrics) for a in attributes)]
+        for layer, row in scores.iterrows()
+    ]
+    title = "Clusters: accuracy / NMI; linear probe, cross-validated: accuracy"
+    terminal.show(table(title, ["", *map(str, attributes)], rows))
+    if classifiers is not None:
+        rows = [
+            [str(name), *map(_digits, row)] for name, row in zip(classifiers.index, classifiers.to_numpy(), strict=True)
+        ]
+        title = "Given the labels of the fit: accuracy on samples whose label was not given"
+        terminal.show(table(title, ["", *map(str, classifiers.columns)], rows))
+
+
+def _digits(score: float) -> str:
+    return "-" if math.isnan(score) else f"{score:.2f}"
+
+
+def _nested(scores: DataFrame) -> dict[str, Any]:
+    attributes = dict.fromkeys(scores.columns.get_level_values(0))
+    return {str(row): {str(a): _numbers(scores.loc[row, a].to_dict()) for a in attributes} for row in scores.index}
+
+
+def _numbers(scores: dict[str, float]) -> dict[str, float | None]:
+    return {str(name): None if math.isnan(value) else round(float(value), 6) for name, value in scores.items()}

@@ -1,0 +1,197 @@
+"""`laminar info`: what is in a model file, or in data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from ..options import Debug, Json, Quiet, with_reading_options
+from ..terminal import Terminal, session, size, table
+
+if TYPE_CHECKING:
+    from laminar._persistence.model_file import ModelFile
+    from laminar.io.dataset import Dataset
+
+
+@with_reading_options
+def info(
+    path: Annotated[list[Path], typer.Argument(help="Model file, or data: a folder, a table, arrays, a video.")],
+    reading: dict,
+    quiet: Quiet = False,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Show what is in a model file, with the command that makes it again, or what is in data.
+
+    \b
+    Examples:
+      laminar info faces.laminar
+      laminar info faces/ --name-pattern "{identity}_{pose}_{light}"
+    """  # noqa: D301 -- click keeps the line breaks of a paragraph after the character \b
+    with session(quiet, as_json, debug) as terminal:
+        if len(path) == 1 and path[0].suffix in (".laminar", ".safetensors"):
+            _model_info(path[0], terminal)
+        else:
+            _data_info(path, reading, terminal)
+
+
+# ---- models ----------------------------------------------------------------------------------------------------------
+
+
+def _model_info(path: Path, terminal: Terminal) -> None:
+    from laminar._persistence.model_file import read_header, read_model
+
+    header = read_header(path)
+    if not header.is_model:
+        tensors = {name: f"{dtype} {list(shape)}" for name, (dtype, shape) in header.tensors.items()}
+        terminal.show(_lines(f"{path}: a safetensors file of another program, not a model of Laminar.", tensors))
+        terminal.finish({"model": None, "tensors": tensors})
+        return
+    file = read_model(path)
+    facts = model_facts(file, path)
+    terminal.show(_lines(f"{path}: {facts['model']}", _shown(facts)))
+    terminal.finish(facts)
+
+
+def model_facts(file: ModelFile, path: Path) -> dict[str, Any]:
+    """Return what is in a model file, by name."""
+    from laminar.evaluation.tables import layer_names
+
+    model, run = file.model, file.run or {}
+    facts: dict[str, Any] = {
+        "model": type(model).__name__,
+        "size": size(path.stat().st_size),
+        "written by": f"Laminar {file.version}",
+    }
+    facts["settings"] = changed_parameters(model)
+    facts["layers"] = layer_names(model) if hasattr(model, "layers_") else []
+    facts["features"] = getattr(model, "n_features_in_", None)
+    facts["training samples"] = _training_samples(file)
+    if file.data is not None:
+        facts |= _data_facts(file.data)
+    facts |= {key: run[key] for key in ("date", "seconds", "seed", "fingerprint", "choices", "versions") if key in run}
+    facts["given labels of"] = run.get("attributes", [])
+    facts["run again"] = run.get("command")
+    return facts
+
+
+def changed_parameters(model: Any) -> dict[str, Any]:
+    """Return the parameters that differ from their defaults.
+
+    Examples
+    --------
+    >>> from laminar import NMF
+    >>> changed_parameters(NMF(5, tol=1e-4))
+    {'n_components': 5}
+    """
+    defaults = type(model)().get_params(deep=False)
+    return {
+        name: value if isinstance(value, str | int | float | bool | tuple | list) else repr(value)
+        for name, value in model.get_params(deep=False).items()
+        if repr(value) != repr(defaults[name])
+    }
+
+
+def _training_samples(file: ModelFile) -> str:
+    if file.has_training_codes:
+        return "codes and names are in the file"
+    return f"left out, but for {'; '.join(file.training_samples)}" if file.training_samples else "left out"
+
+
+def _data_facts(data: Dataset) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "image shape": data.image_shape,
+        "reader": repr(data.reader)[:200] if data.reader else None,
+    }
+    if len(data.ids):
+        facts["samples"] = f"{len(data.ids)}: {', '.join(map(str, data.ids[:3]))} ..."
+    if data.labels is not None:
+        facts["labels"] = _label_counts(data)
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _label_counts(data: Dataset) -> dict[str, str]:
+    labels: Any = data.labels
+    return {
+        str(name): f"{labels[name].notna().sum()} of {len(labels)}, {labels[name].nunique()} classes" for name in labels
+    }
+
+
+# ---- data ------------------------------------------------------------------------------------------------------------
+
+
+def _data_info(paths: list[Path], reading: dict, terminal: Terminal) -> None:
+    from laminar.io.read import read
+
+    from ..samples import by_view, describe
+
+    data = read(by_view(paths), verbose=terminal.verbose, **reading)
+    facts: dict[str, Any] = {"n_samples": data.n_samples}
+    for name, X in data.views().items():
+        facts[name] = view_facts(X)
+    if data.labels is not None:
+        facts["labels"] = _label_counts(data)
+    if data.groups is not None:
+        names, counts = np.unique(data.groups, return_counts=True)
+        facts["sequences"] = {str(name): int(count) for name, count in zip(names, counts, strict=True)}
+        facts["frame rate"] = data.frame_rate
+    if data.observed is not None:
+        facts["samples that lack a view"] = int((~data.observed).any(axis=1).sum())
+    facts |= {"notes": list(data.notes), "fingerprint": data.fingerprint()}
+    terminal.show(_lines(describe(data), _shown(facts)))
+    terminal.finish(facts)
+
+
+def view_facts(X: Any) -> dict[str, Any]:
+    """Return shape, type, range and share of zeros of data.
+
+    Examples
+    --------
+    >>> view_facts(np.array([[0.0, 2.0]]))
+    {'shape': [1, 2], 'type': 'float64', 'smallest': 0.0, 'largest': 2.0, 'zeros': 0.5}
+    """
+    import scipy.sparse as sp
+
+    entries = X.data if sp.issparse(X) else np.asarray(X)[~np.isnan(X)]
+    n_entries = int(np.prod(X.shape)) if sp.issparse(X) else entries.size
+    low, high = (float(entries.min()), float(entries.max())) if entries.size else (0.0, 0.0)
+    return {
+        "shape": list(X.shape),
+        "type": f"{X.dtype}{', sparse' * sp.issparse(X)}",
+        "smallest": min(low, 0.0) if sp.issparse(X) else low,
+        "largest": high,
+        "zeros": round(1 - int(np.count_nonzero(entries)) / max(n_entries, 1), 4),
+    }
+
+
+# ---- as text ---------------------------------------------------------------------------------------------------------
+
+
+def _shown(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Return facts as text, without those that are empty."""
+    return {
+        name: _text(value)
+        for name, value in facts.items()
+        if value not in (None, [], {}, "") and name not in ("model", "n_samples")
+    }
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(
+            f"{key} {_text(each)}" if not isinstance(each, list) else f"{key} {each}" for key, each in value.items()
+        )
+    if isinstance(value, list):
+        return "; ".join(map(str, value))
+    return str(value)
+
+
+def _lines(title: str, facts: Mapping[str, str]):
+    found = table(title, ["", ""], list(facts.items()), text=[0, 1])
+    found.show_header = False
+    found.columns[1].overflow = "fold"
+    return found

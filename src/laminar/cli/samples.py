@@ -1,0 +1,177 @@
+"""Data of the command: read with a line on what they are, or read as those of a model file were."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .terminal import Terminal
+
+if TYPE_CHECKING:
+    from laminar._persistence.model_file import ModelFile
+    from laminar.io.dataset import Dataset
+
+
+def read_samples(paths: Sequence[Path], reading: Mapping[str, Any], terminal: Terminal) -> Dataset:
+    """Read data and report what was read, and what was done on the way.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        One input, or several, which are views.
+    reading : mapping
+        Options of `laminar.read`.
+    terminal : Terminal
+        Where to report.
+
+    Returns
+    -------
+    Dataset
+        The data.
+    """
+    from laminar.io.read import read
+
+    data = read(by_view(paths), verbose=terminal.verbose, **reading)
+    report(data, terminal)
+    return data
+
+
+def read_alike(file: ModelFile, paths: Sequence[Path], terminal: Terminal, *, skip_bad: bool = False) -> Dataset:
+    """Read new data as those that the model was fitted to were read.
+
+    Parameters
+    ----------
+    file : ModelFile
+        The model.
+    paths : sequence of Path
+        As many inputs as the model has views.
+    terminal : Terminal
+        Where to report.
+    skip_bad : bool, default=False
+        Whether files that cannot be read are left out.
+
+    Returns
+    -------
+    Dataset
+        The data.
+    """
+    from laminar.io.read import read
+
+    data = read(by_view(paths), like=file.data, skip_bad=skip_bad, verbose=terminal.verbose)
+    report(data, terminal)
+    _check_features(file, data)
+    return data
+
+
+def by_view(paths: Sequence[Path]) -> Path | dict[str, Path]:
+    """Return one path, or several by the names of their views: the last part of each without its ending.
+
+    Examples
+    --------
+    >>> by_view([Path("a/pixels.csv"), Path("a/words.csv")])
+    {'pixels': PosixPath('a/pixels.csv'), 'words': PosixPath('a/words.csv')}
+    """
+    if len(paths) == 1:
+        return paths[0]
+    names = [path.resolve().name.split(".")[0] for path in paths]
+    if len(set(names)) < len(names):
+        names = [str(path) for path in paths]
+    if len(set(names)) < len(names):
+        raise ValueError(f"{names[0]} is given twice: several inputs are several views of the same samples.")
+    return dict(zip(names, paths, strict=True))
+
+
+def report(data: Dataset, terminal: Terminal) -> None:
+    """Print what was read."""
+    terminal.inform(f"Read {describe(data)}.")
+    for note in data.notes:
+        terminal.inform(f"  {note}")
+    if data.labels is not None:
+        known = data.labels.notna().sum()
+        counts = [f"{name} {known[name]} ({data.labels[name].nunique()} classes)" for name in data.labels]
+        terminal.inform(f"  Labels known of {data.n_samples}: {', '.join(counts)}.")
+
+
+def describe(data: Dataset) -> str:
+    """Return the size of data in words.
+
+    Examples
+    --------
+    >>> from laminar import Dataset
+    >>> describe(Dataset(np.zeros((3, 4)), np.array(list("abc")), image_shape=(2, 2)))
+    '3 images of 2 x 2 pixels'
+    """
+    if data.has_views:
+        widths = ", ".join(f"{name} {X.shape[1]}" for name, X in data.views().items())
+        return f"{data.n_samples} samples in {len(data.views())} views (features: {widths})"
+    X: Any = data.X
+    if isinstance(data.image_shape, tuple):
+        what = "frames" if data.groups is not None else "images"
+        size = " x ".join(map(str, data.image_shape[:2]))
+        colour = " in colour" if len(data.image_shape) > 2 else ""
+        return f"{data.n_samples} {what} of {size} pixels{colour}"
+    return f"{data.n_samples} samples of {X.shape[1]} features"
+
+
+def _check_features(file: ModelFile, data: Dataset) -> None:
+    """Refuse data of another number of features, for models whose file has no reader."""
+    expected = getattr(file.model, "n_features_in_", None)
+    if file.data is None and not data.has_views and expected not in (None, data.views()["X"].shape[1]):
+        raise ValueError(
+            f"the model was fitted to {expected} features, and the data have {data.views()['X'].shape[1]}: bring them "
+            "to the same features, images by laminar.read(..., size=...)."
+        )
+
+
+def arguments_of(method, data: Dataset) -> dict[str, Any]:
+    """Return what the data have of the arguments ``groups`` and ``observed`` of a method of an estimator."""
+    parameters = inspect.signature(method).parameters
+    given = {"groups": data.groups, "observed": data.observed}
+    return {name: value for name, value in given.items() if name in parameters and value is not None}
+
+
+def training_samples(file: ModelFile, path: Path) -> np.ndarray:
+    """Return the names of the training samples; raise an error where the file has none."""
+    if not file.has_training_codes:
+        raise ValueError(f"{path} was saved without its training samples: give the data as a second argument.")
+    if file.data is None:
+        layers = getattr(file.model, "layers_", [])
+        n_samples = layers[-1].representation.shape[0] if layers else 0
+        return np.array([str(i) for i in range(n_samples)])
+    return file.data.ids
+
+
+def read_again(file: ModelFile, path: Path, terminal: Terminal, purpose: str) -> Dataset | None:
+    """Read the training data from where the run read them, if they are still there and the same.
+
+    Parameters
+    ----------
+    file : ModelFile
+        The model.
+    path : Path
+        Its file: data are also sought beside it.
+    terminal : Terminal
+        Where to report what is left out otherwise.
+    purpose : str
+        What the data are needed for.
+
+    Returns
+    -------
+    Dataset or None
+        The data, None where they are not the same.
+    """
+    inputs = [Path(name) for name in (file.run or {}).get("inputs", ())]
+    places = [inputs, [path.parent / name for name in inputs]]
+    found = next((paths for paths in places if paths and all(place.exists() for place in paths)), None)
+    if file.data is None or found is None:
+        terminal.inform(f"The training data are not where they were: without {purpose}.")
+        return None
+    data = read_alike(file, found, terminal, skip_bad=True)
+    if data.fingerprint() != (file.run or {}).get("fingerprint"):
+        terminal.inform(f"The training data have changed since the fit: without {purpose}.")
+        return None
+    return data

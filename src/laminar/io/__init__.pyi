@@ -1,0 +1,15 @@
+from .arrays import ArrayReader as ArrayReader
+from .dataset import Dataset as Dataset
+from .dataset import Scaling as Scaling
+from .images import ImageReader as ImageReader
+from .labels import match_labels as match_labels
+from .labels import read_labels as read_labels
+from .omics import AnnDataReader as AnnDataReader
+from .read import read as read
+from .tables import TableReader as TableReader
+from .texts import TextReader as TextReader
+from .video import VideoReader as VideoReader
+from .views import ViewsReader as ViewsReader
+from .views import join_views as join_views
+from .write import write_codes as write_codes
+from .write import write_table as write_table
