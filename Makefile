@@ -12,7 +12,7 @@ endif
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-demo: .venv/.demo  ## draw faces, fit the models, print the table, write laminar-demo.png
+demo: .venv/.demo  ## draw faces, fit the models, print the table, write laminar-demo.png and faces.laminar
 	$(BIN)/laminar demo
 
 test: .venv/.dev  ## fast tests and doctests, on two processes
@@ -46,7 +46,7 @@ clean:  ## remove .venv and caches
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Laminar needs Python 3.11 or newer: make PYTHON=python3.12")'
 	$(PYTHON) -m venv .venv
 
-.venv/.demo: EXTRAS = plots,report
+.venv/.demo: EXTRAS = plots,images
 .venv/.dev: EXTRAS = dev
 .venv/.bench: EXTRAS = bench
 .venv/.demo .venv/.dev .venv/.bench: pyproject.toml | .venv/bin/python

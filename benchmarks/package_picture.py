@@ -13,6 +13,7 @@ from benchmarks.structure import ROOT, Tree
 PICTURE = ROOT / "docs" / "images" / "packages.svg"
 ROOMS = {  # one line each; packages that are not listed fail the test
     "_utils": "threads, labels, views",
+    "_persistence": "model files",
     "callbacks": "of a fit",
     "_engine": "data, terms, the loop",
     "graphs": "samples linked, as operators",
@@ -28,6 +29,7 @@ ROOMS = {  # one line each; packages that are not listed fail the test
     "features": "of images",
     "baselines": "what papers compare with",
     "plots": "figures",
+    "io": "files people have",
     "recipes": "papers' settings",
     "testing": "contracts",
     "cli": "the command",

@@ -13,7 +13,8 @@ import laminar
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-MODULES = {"scikit-image": "skimage", "opencv-python-headless": "cv2"}  # where it is not the name of the distribution
+# Where it is not the name of the distribution.
+MODULES = {"scikit-image": "skimage", "opencv-python-headless": "cv2", "pillow": "PIL"}
 FOLDERS = ("src", "tests", "benchmarks", "docs", ".ci")
 TEXTS = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".md", ".toml")]
 TEXTS += [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "pyproject.toml", "Makefile")]
@@ -60,14 +61,14 @@ def test_extras_in_messages_exist():
 # Extras
 
 
-@pytest.mark.parametrize("extra", ["images", "plots", "report"])
+@pytest.mark.parametrize("extra", ["images", "video", "tables", "arrays", "omics", "plots"])
 def test_extra_of_users_is_imported(extra):
     modules = {MODULES.get(_distribution(line), _distribution(line)) for line in EXTRAS[extra]}
     assert [module for module in modules if not _imported_in(module, "src/laminar")] == []
 
 
 def test_extras_are_complete():
-    assert set(EXTRAS) == {"images", "plots", "report", "bench", "dev", "all"}
+    assert set(EXTRAS) == {"images", "video", "tables", "arrays", "omics", "plots", "bench", "dev", "all"}
 
 
 # Version and module
@@ -78,6 +79,5 @@ def test_version_is_one():
 
 
 def test_module_runs_the_command():
-    pytest.importorskip("typer", reason='needs typer: pip install "laminar-nmf[report]"')
     run = subprocess.run([sys.executable, "-m", "laminar", "--version"], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == f"laminar {laminar.__version__}"

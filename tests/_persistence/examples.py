@@ -189,6 +189,33 @@ def stream(**parameters):
         return model.partial_fit(X[:12]).partial_fit(X[12:])
 
 
+def described():
+    """Data with all that a description holds."""
+    pandas = __import__("pandas")
+    from laminar.io.dataset import Dataset, Scaling
+    from laminar.io.images import ImageReader
+
+    ids = np.array([f"sample {i}" for i in range(len(X))])
+    labels = pandas.DataFrame(
+        {"pose": np.array(["left", None, "up"] * 8, dtype=object), "year": range(24), "age": np.arange(24) / 7},
+        index=ids,
+    )
+    return Dataset(
+        X,
+        ids,
+        feature_names=np.array([f"p{j}" for j in range(6)]),
+        labels=labels,
+        groups=np.array(["a", "b"] * 12),
+        image_shape=(2, 3),
+        sources=ids.copy(),
+        frame_rate=25.0,
+        observed=np.ones((24, 2), dtype=bool),
+        reader=ImageReader(size=(2, 3)),
+        scaling=Scaling.of(X),
+        notes=("resized", "two rows dropped"),
+    )
+
+
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     CASES = cases()

@@ -2,7 +2,6 @@
 
 import os
 import pickle
-import re
 import subprocess
 import sys
 import textwrap
@@ -193,15 +192,16 @@ def test_strange_file_is_refused(case, tmp_path):
     data, message = REFUSED[case]
     path = tmp_path / "model.laminar"
     path.write_bytes(data)
-    with pytest.raises(ModelFileError, match=f"^{re.escape(str(path))} (?s:.*){message}"):
+    with pytest.raises(ModelFileError, match=message) as caught:
         read(path)
+    assert str(caught.value).startswith(f"{path} ")
 
 
 def test_truncated_file_is_refused_at_every_length(file):
     data = file.read_bytes()
     for length in range(len(data)):
         file.write_bytes(data[:length])
-        with pytest.raises(ModelFileError, match="is truncated|is empty|not a model file of Laminar"):
+        with pytest.raises(ModelFileError, match=r"is truncated|is empty|not a model file of Laminar"):
             read(file)
 
 

@@ -9,10 +9,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from _persistence.examples import CASES, fitted
+from _persistence.examples import CASES, described, fitted
 from _persistence.forge import at, contents, joined, nodes, packed, split
 from laminar._persistence.errors import ModelFileError
-from laminar._persistence.model_file import load, read_header
+from laminar._persistence.model_file import load, read_header, save_model
 
 # Small models that hold all kinds of state between them.
 NAMES = (
@@ -41,7 +41,8 @@ def folder(tmp_path_factory):
 def original(name, folder):
     """Bytes, parts and results of a file, and the parts of it in JSON."""
     path, model = folder / "original", fitted(name)
-    model.save(path)
+    described_too = {"data": described(), "run": {"seconds": 1.5}} if name == "NMF" else {}
+    save_model(model, path, **described_too)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return path.read_bytes(), contents(path), model.transform(CASES[name][2])
@@ -178,7 +179,7 @@ def other_array(parts, arrays, rng):
 
 
 def some_place(parts, rng, condition=lambda path: True):
-    names = [name for name in ("parameters", "state", "state") if isinstance(parts[name], dict)]
+    names = [name for name in ("parameters", "state", "state", "data", "run") if isinstance(parts.get(name), dict)]
     part = parts[names[rng.integers(len(names))]]
     places = [path for path in nodes(part) if condition(path)] or list(nodes(part))
     return part, places[rng.integers(len(places))]
@@ -198,6 +199,7 @@ def check_contents(name, folder, rng):
             break
     path = folder / "forged"
     path.write_bytes(packed(parts, arrays))
+    assert read_header(path).checksum_ok
     try:
         model = load(path)
     except ModelFileError as error:

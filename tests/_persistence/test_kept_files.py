@@ -33,6 +33,8 @@ def test_kept_file_is_read(name):
     assert file.model.n_features_in_ == 6
     with np.load(RESULTS) as expected:
         np.testing.assert_allclose(file.model.transform(samples()[1]), expected[name], rtol=1e-6, atol=1e-6)
+        if f"{name} predict" in expected:
+            np.testing.assert_array_equal(file.model.predict(samples()[1]), expected[f"{name} predict"])
     assert read_header(FILES / f"{name}.laminar").checksum_ok
 
 
@@ -56,8 +58,10 @@ def write_missing():
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model = clone(plain(name, kind)).fit(X, y)
-            model.save(FILES / f"{name}.laminar")
             results[name] = model.transform(new)
+            if hasattr(model, "predict"):
+                results[f"{name} predict"] = model.predict(new).astype(str if hasattr(model, "classes_") else int)
+            model.save(FILES / f"{name}.laminar")
     np.savez_compressed(RESULTS, **results)
 
 

@@ -9,8 +9,10 @@ import pytest
 import laminar
 from _persistence.examples import CASES, NEW, fitted, stream
 from _persistence.forge import at, contents, nodes, packed
-from laminar._persistence import classes
+from laminar._persistence.classes import OBJECTS, RECORDS
+from laminar._persistence.decode import resolve
 from laminar._persistence.errors import ModelFileError
+from laminar._persistence.estimators import ATTRIBUTES, ESTIMATORS
 from laminar._persistence.model_file import load, read_header, save_model
 
 LAYER = ("state", "layers_", 0, "state")
@@ -176,6 +178,21 @@ def test_forged_file_imports_nothing(parts, tmp_path):
     assert "antigravity" not in sys.modules
 
 
+@pytest.mark.parametrize("case", ["wide text", "deep", "number of features", "unused array"])
+def test_forged_file_needs_little_memory(case, parts, tmp_path):
+    import tracemalloc
+
+    path = tmp_path / "model.laminar"
+    path.write_bytes(changed(parts, REFUSED[case][0]))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ModelFileError):
+            load(path)
+        assert tracemalloc.get_traced_memory()[1] < 20e6
+    finally:
+        tracemalloc.stop()
+
+
 def test_unchanged_parts_are_accepted(parts, tmp_path):
     path = tmp_path / "model.laminar"
     path.write_bytes(changed(parts, lambda parts, arrays: None))
@@ -198,14 +215,30 @@ def test_parameter_that_is_absent_has_its_default(parts, tmp_path):
 # --------------------------------------------------------------------------------------------- the allow-list
 
 
-def test_every_class_of_the_table_is_used(tmp_path):
-    used = set()
+@pytest.fixture(scope="module")
+def saved_parts(tmp_path_factory):
+    """Text of the files of all examples."""
+    path = tmp_path_factory.mktemp("all") / "model.laminar"
+    found = []
     for name in [*CASES, "stream linear", "stream stanh"]:
-        save_model(example(name), tmp_path / "x")
-        found, _ = contents(tmp_path / "x")
-        for part in (found["parameters"], found["state"]):
+        save_model(example(name), path)
+        found.append(contents(path)[0])
+    return found
+
+
+def test_every_class_of_the_table_is_used(saved_parts):
+    used = set()
+    for parts in saved_parts:
+        for part in (parts["parameters"], parts["state"]):
             used |= {at(part, path) for path in nodes(part) if path[-1] == "class"}
-    assert set(classes.OBJECTS) - used == set()
+    assert set(OBJECTS) - used == set()
+
+
+def test_every_attribute_of_an_estimator_is_used(saved_parts):
+    common = {"feature_names_in_", "_sklearn_output_config"}  # of tables and by set_output, in any estimator
+    for name, attributes in ESTIMATORS.items():
+        used = {key for parts in saved_parts if parts["class"] == name for key in parts["state"]}
+        assert {attribute.rstrip("?") for attribute in attributes} - common - used == set(), name
 
 
 def example(name):
@@ -218,14 +251,14 @@ def example(name):
 
 
 def test_every_name_of_the_table_is_a_class():
-    assert all(isinstance(classes.resolve(name), type) for name in [*classes.ESTIMATORS, *classes.OBJECTS])
-    for name in classes.RECORDS:
-        assert isinstance(classes.resolve(name), type)
+    assert all(isinstance(resolve(name), type) for name in [*ESTIMATORS, *OBJECTS])
+    for name in RECORDS:
+        assert isinstance(resolve(name), type)
 
 
 def test_every_attribute_of_the_table_is_used():
-    named = {attribute.rstrip("?") for attributes in classes.ESTIMATORS.values() for attribute in attributes}
-    assert set(classes.ATTRIBUTES) == named
+    named = {attribute.rstrip("?") for attributes in ESTIMATORS.values() for attribute in attributes}
+    assert set(ATTRIBUTES) == named
 
 
 # ---------------------------------------------------------------------------------------------- facts of files

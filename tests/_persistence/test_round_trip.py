@@ -2,7 +2,7 @@
 
 import pickle
 import warnings
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
 
 import numpy as np
@@ -10,9 +10,9 @@ import pytest
 import scipy.sparse as sp
 
 import laminar
-from _persistence.examples import CASES, H0, NEW, X, estimators, fitted, made, stream
+from _persistence.examples import CASES, H0, NEW, X, described, estimators, fitted, made, stream
 from laminar import baselines, features
-from laminar._persistence import classes
+from laminar._persistence.estimators import ESTIMATORS
 from laminar._persistence.kinds import class_name
 from laminar._persistence.model_file import load, read_model, save_model
 from laminar.deep.nonlinear.activations import ACTIVATIONS, Activation, Rectified
@@ -142,7 +142,7 @@ def test_model_without_codes_is_saved_again(tmp_path):
 
 def test_every_estimator_is_in_the_table():
     kinds = [kind for module in (laminar, baselines, features) for kind in estimators(module).values()]
-    assert {class_name(kind) for kind in kinds} == set(classes.ESTIMATORS)
+    assert {class_name(kind) for kind in kinds} == set(ESTIMATORS)
 
 
 def test_memory_order_is_kept(tmp_path):
@@ -354,33 +354,6 @@ def test_activations_are_stored_by_name(name):
 # -------------------------------------------------------------------------------------- data and run records
 
 
-def described():
-    """Data with all that a description holds."""
-    pandas = __import__("pandas")
-    from laminar.io.dataset import Dataset, Scaling
-    from laminar.io.images import ImageReader
-
-    ids = np.array([f"sample {i}" for i in range(len(X))])
-    labels = pandas.DataFrame(
-        {"pose": np.array(["left", None, "up"] * 8, dtype=object), "year": range(24), "age": np.arange(24) / 7},
-        index=ids,
-    )
-    return Dataset(
-        X,
-        ids,
-        feature_names=np.array([f"p{j}" for j in range(6)]),
-        labels=labels,
-        groups=np.array(["a", "b"] * 12),
-        image_shape=(2, 3),
-        sources=ids.copy(),
-        frame_rate=25.0,
-        observed=np.ones((24, 2), dtype=bool),
-        reader=ImageReader(size=(2, 3)),
-        scaling=Scaling.of(X),
-        notes=("resized", "two rows dropped"),
-    )
-
-
 def test_description_of_data_is_kept(tmp_path):
     data, path = described(), tmp_path / "model.laminar"
     save_model(fitted("NMF"), path, data=data, run={"seconds": 1.5, "command": ["laminar", "fit"], "seed": None})
@@ -391,6 +364,28 @@ def test_description_of_data_is_kept(tmp_path):
     assert file.run == {"seconds": 1.5, "command": ["laminar", "fit"], "seed": None}
     assert (file.version, file.format_version, file.has_training_codes) == (laminar.__version__, 1, True)
     assert file.training_samples == ("layers_[0].representation", "data")
+
+
+def readers():
+    from laminar.io import arrays, images, omics, tables, texts, video, views
+
+    words = texts.TextReader(column="text", vocabulary=("red", "roses"), idf=np.array([1.5, 1.2]))
+    return {
+        "images": images.ImageReader(size=(8, 6), colour=True, labels_from="folders"),
+        "video": video.VideoReader(size=8, every=2),
+        "texts": words,
+        "tables": tables.TableReader(id_column="id", label_columns=("pose", "light"), one_hot=True),
+        "arrays": arrays.ArrayReader(name="X", divisors={"X": 255.0}),
+        "omics": omics.AnnDataReader(),
+        "views": views.ViewsReader({"words": words, "pixels": images.ImageReader()}),
+    }
+
+
+@pytest.mark.parametrize("kind", ["images", "video", "texts", "tables", "arrays", "omics", "views"])
+def test_reader_is_kept(kind, tmp_path):
+    reader = readers()[kind]
+    save_model(fitted("NMF"), tmp_path / "model.laminar", data=replace(described(), reader=reader))
+    assert same(read_model(tmp_path / "model.laminar").data.reader, reader)
 
 
 def test_names_of_samples_are_left_out(tmp_path):

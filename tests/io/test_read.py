@@ -109,6 +109,7 @@ def test_table_of_texts_by_kind(tmp_path):
     [
         ({}, "is an empty folder. Supported are images"),
         ({"a.csv": 2}, r"holds no images, videos or texts, but 2 \.csv\. Of \.csv files give one, or a list"),
+        ({"a.zarr/zarr.json": 1}, r"but 1 \.zarr\. Of \.zarr files give one"),
         ({"a.doc": 1}, r"but 1 \.doc\. Supported are"),
         ({"a.txt": 2, "b.png": 2}, r"2 images and 2 texts: choose by kind='images' or kind='texts' \(--kind\)"),
     ],
@@ -116,7 +117,9 @@ def test_table_of_texts_by_kind(tmp_path):
 def test_unclear_folder_is_refused(tmp_path, files, message):
     for name, number in files.items():
         for i in range(number):
-            (tmp_path / f"{i}{name}").write_text("")
+            path = tmp_path / f"{i}{name}"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text("")
     with pytest.raises(ValueError, match=message):
         read(tmp_path)
 
@@ -217,10 +220,18 @@ def test_new_views_like_old(views):
         read(views[:1], like=like)
 
 
-def test_no_path_is_refused():
-    for paths in ([], {}):
-        with pytest.raises(ValueError, match="no path was given"):
-            read(paths)
+@pytest.mark.parametrize(
+    ("path", "error", "message"),
+    [
+        ([], ValueError, "no path was given"),
+        ({}, ValueError, "no path was given"),
+        ("", ValueError, "the path is empty"),
+        (None, TypeError, "path is None: give a path"),
+    ],
+)
+def test_no_path_is_refused(path, error, message):
+    with pytest.raises(error, match=message):
+        read(path)
 
 
 # Labels

@@ -140,6 +140,10 @@ def test_decimal_comma(write):
         ("x,y\nr1,1,2\nr2,3,4\n", ["r1", "r2"]),  # row names of R
         ("x,y\n1,2\n3,4\n", ["0", "1"]),
         ("id,x\nNA,1\nnan,2\n", ["NA", "nan"]),
+        ('id,"x\n1"\n"a\nb",1\nc,2\n', ["a\nb", "c"]),  # line ends in quotes
+        ("id,x,\na,1,\nb,2,\n", ["a", "b"]),  # commas at the ends of lines
+        ("id,x\na,1,\nb,2,\n", ["a", "b"]),
+        ("\nid|x\r\na|1\r\n\nb|2\r\n", ["a", "b"]),
     ],
 )
 def test_names_of_samples(write, text, ids):
@@ -148,7 +152,9 @@ def test_names_of_samples(write, text, ids):
         with pytest.raises(ValueError, match="'name'"):
             TableReader().read(path)
     else:
-        assert TableReader().read(path).ids.tolist() == ids
+        data = TableReader().read(path)
+        assert data.ids.tolist() == ids
+        assert data.X[:, 0].tolist() in ([1, 2], [1, 3])
 
 
 def test_row_numbers_are_noted(write):
@@ -278,6 +284,7 @@ def test_missing_booleans_and_text(write):
     ("text", "note"),
     [
         ("x,y\n1,5\n2,5\n", "1 constant column kept: y."),
+        ("400,410\n1,2\n", "names of the columns in the first line are numbers: 400, 410."),
         ("x,y\n1,1000\n2,2000\n", 'differ by a factor of 1000; scale="standard" (--scale standard)'),
     ],
 )
@@ -316,7 +323,10 @@ def test_other_columns_are_refused(write, text, message):
     ("text", "reader", "message"),
     [
         ("", {}, "is empty"),
-        ("\n1,2\n", {}, "is empty, or its first line"),
+        (" \n\n", {}, "is empty"),
+        ("0.5,2,1\n4,5,6\n", {}, r"first line holds numbers \(0\.5, 2, 1\)"),
+        ("# made by hand\nid,x\na,1\n", {}, "begins with a comment"),
+        ("x\n1\0\n", {}, "bytes that are zero"),
         ("x,y\n", {}, "a header but no rows"),
         ("x,y,x\n1,2,3\n", {}, r"several columns of one name: x\."),
         ("id\na\n", {}, "no column of features"),

@@ -109,6 +109,11 @@ def test_column_called_text_is_taken(tmp_path):
     assert TextReader(**ALL).read(tmp_path / "t.csv").reader.column == "Text"
 
 
+def test_long_texts_of_table(tmp_path):
+    (tmp_path / "t.csv").write_text("id,text\na," + "long words " * 20_000 + "\nb,short words\n")
+    assert_allclose(TextReader(**ALL).read(tmp_path / "t.csv").X.toarray()[0], [0.815, 0, 0.580], atol=1e-3)
+
+
 # New texts
 
 

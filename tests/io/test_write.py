@@ -42,7 +42,7 @@ def skip_without_library(request):
 def test_tables_read_back(tmp_path, ending):
     path = tmp_path / f"t{ending}"
     write_table(path, FRAME)
-    pd.testing.assert_frame_equal(READERS[ending](path), FRAME)
+    pd.testing.assert_frame_equal(READERS[ending](path), FRAME, rtol=1e-14)
 
 
 def test_named_index_is_a_column(tmp_path):

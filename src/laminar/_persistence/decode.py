@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
+from importlib import import_module
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,10 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
-from .classes import ESTIMATORS, OBJECTS, RECORDS, check_state, fitted_kinds, resolve
+from .classes import OBJECTS, RECORDS
 from .encode import Node, has_room
-from .kinds import COUNT, INTEGERS, LABELS, MATRIX, SIZE, Kind
+from .estimators import ESTIMATORS, fitted_kinds
+from .kinds import COUNT, INTEGERS, LABELS, MATRIX, SIZE, Kind, check_state
 from .model_checks import check_model
 from .safetensors_file import TYPES
 from .strict_json import parse
@@ -161,6 +163,7 @@ class Decoder:
             raise ValueError("a table is not valid")
         found = DataFrame({j: Series(column, index=index) for j, column in enumerate(cells)}, index=index)
         found.columns = columns
+        found.index.name = self.decode(node["index_name"])
         return found
 
     def _random_state(self, node: Node) -> np.random.RandomState:
@@ -224,6 +227,14 @@ class Decoder:
         return state
 
 
+def resolve(name: str) -> Any:
+    """Return the class of a name of the tables; the module is imported."""
+    if name not in ESTIMATORS and name not in OBJECTS and name not in RECORDS:
+        raise ValueError(f"the class {name[:200]!r} is not one that a model file may hold")
+    module, _, short = name.rpartition(".")
+    return getattr(import_module(module), short)
+
+
 def _made(cls: Any, state: dict[str, Any]) -> Any:
     """Return a dataclass made by its constructor; fields that are no arguments of it are set after."""
     arguments = {field.name for field in fields(cls) if field.init}
@@ -263,7 +274,7 @@ _DECODERS: dict[str, tuple[tuple[str, ...], Callable[[Decoder, Node], Any]]] = {
     "text": (("shape", "width", "items?", "tensor?"), Decoder._text),
     "objects": (("shape", "items?", "tensor?"), Decoder._objects),
     "sparse": (("format", "array", "shape", "data", "indices", "indptr"), Decoder._sparse),
-    "table": (("columns", "index", "cells"), Decoder._table),
+    "table": (("columns", "index", "index_name", "cells"), Decoder._table),
     "random state": (("keys", "numbers"), Decoder._random_state),
     "generator": (("state",), Decoder._generator),
     "k-means": (("state",), Decoder._kmeans),

@@ -16,8 +16,9 @@ from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
-from .classes import ESTIMATORS, OBJECTS, RECORDS, check_state, fitted_kinds
-from .kinds import class_name
+from .classes import OBJECTS, RECORDS
+from .estimators import ESTIMATORS, fitted_kinds
+from .kinds import check_state, class_name
 from .safetensors_file import TYPES
 from .strict_json import dump
 
@@ -165,6 +166,7 @@ class Encoder:
             "kind": "table",
             "columns": self._items([_plain(name) for name in value.columns], f"{path}.columns"),
             "index": self._array(value.index.to_numpy(), f"{path}.index"),
+            "index_name": self.encode(_plain(value.index.name), path),
             "cells": [self._column(column, f"{path}.{name}") for name, column in zip(value, columns, strict=True)],
         }
 

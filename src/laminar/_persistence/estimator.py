@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 
 from .._utils import __version__
-from .model_file import Describable, save_model
+from .model_file import save_model
+from .records import Describable
 
 
 class OtherVersionWarning(InconsistentVersionWarning):

@@ -97,3 +97,17 @@ def made(*names: str) -> Kind:
     """Return the objects of some classes, given by module and name."""
     short = " or ".join(name.rpartition(".")[2] for name in names)
     return Kind(short, lambda value: class_name(type(value)) in names)
+
+
+def check_state(name: str, state: dict[str, Any], kinds: dict[str, Kind]) -> None:
+    """Raise an error unless a state has all attributes of a class, no others, and each is of its kind."""
+    short = name.rpartition(".")[2]
+    required = {attribute for attribute in kinds if not attribute.endswith("?")}
+    by_name = {attribute.rstrip("?"): kind for attribute, kind in kinds.items()}
+    missing, unknown = sorted(required - set(state)), sorted(set(state) - set(by_name))
+    if missing or unknown:
+        problem = f"lacks {missing[0]!r}" if missing else f"has {unknown[0]!r}, which is unknown"
+        raise ValueError(f"the state of {short} {problem}")
+    for attribute, value in state.items():
+        if not by_name[attribute].holds(value):
+            raise ValueError(f"{attribute} of {short} is not {by_name[attribute].name}")

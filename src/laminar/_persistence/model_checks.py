@@ -42,10 +42,13 @@ def check_data(data: Any) -> None:
     _require(known and list_of(TEXT).holds(data.notes), "the reader or the notes of the data are not valid")
     _require(optional(FINITE).holds(data.frame_rate), "the frame rate is no number")
     if data.scaling is not None:
-        scaling = class_name(type(data.scaling)) == "laminar.io.dataset.Scaling"
-        parts = (data.scaling.mean, data.scaling.scale) if scaling else ()
-        _require(len(parts) == 2 and all(map(VECTOR.holds, parts)), "the scaling of the data is not valid")
-        _require(len(parts[0]) == len(parts[1]), "the scaling of the data is not valid")
+        _check_scaling(data.scaling)
+
+
+def _check_scaling(scaling: Any) -> None:
+    _require(class_name(type(scaling)) == "laminar.io.dataset.Scaling", "the scaling of the data is not valid")
+    is_valid = VECTOR.holds(scaling.mean) and VECTOR.holds(scaling.scale) and len(scaling.mean) == len(scaling.scale)
+    _require(is_valid, "the scaling of the data is not valid")
 
 
 def _require(condition: bool, problem: str) -> None:

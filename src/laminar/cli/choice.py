@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import scipy.sparse as sp
 
 import laminar
+
+from .options import setting
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -198,7 +199,9 @@ def set_parameters(
     NMF(n_components=5, tol=0.001)
     """
     parameters, cls = estimator.get_params(deep=False), type(estimator).__name__
-    chosen = dict(_setting(text, cls, parameters) for text in settings)
+    chosen = dict(setting(text, "--set") for text in settings)
+    for name in chosen:
+        _check_name(name, cls, parameters)
     if layers is not None and "layers" not in parameters:
         if len(layers) > 1:
             raise ValueError(f"--layers: {cls} has one layer; give one number, or --model deep-semi-nmf.")
@@ -211,15 +214,8 @@ def set_parameters(
     estimator.set_params(**{name: value for name, value in given.items() if value is not None}, **chosen)
 
 
-def _setting(text: str, cls: str, parameters: dict[str, Any]) -> tuple[str, Any]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise ValueError(f"--set {text}: write name=value, as --set max_iter=200.")
+def _check_name(name: str, cls: str, parameters: dict[str, Any]) -> None:
     if name not in parameters:
         near = get_close_matches(name, parameters, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(sorted(parameters))}."
-        raise ValueError(f"--set {text}: {cls} has no parameter {name}; {hint}")
-    try:
-        return name, ast.literal_eval(value)
-    except (ValueError, SyntaxError):
-        return name, value  # a word
+        raise ValueError(f"--set {name}: {cls} has no parameter {name}; {hint}")

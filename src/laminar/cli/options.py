@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Callable
 from functools import wraps
@@ -64,6 +65,13 @@ READING: dict[str, tuple[Any, Any]] = {
         None,
     ),
     "layer": (Annotated[str | None, _option("--data-layer", help="Layer of an .h5ad file, in place of X.")], None),
+    "more": (
+        Annotated[
+            list[str] | None,
+            _option("--read", help="Any other option of the reader, as min_df=5 of texts.", metavar="NAME=VALUE"),
+        ],
+        None,
+    ),
     "scale": (Annotated[str, _option(help="standard: features with mean 0 and standard deviation 1.")], "none"),
     "skip_bad": (Annotated[bool, _option("--skip-bad", help="Leave out files that cannot be read.")], False),
 }
@@ -117,7 +125,7 @@ def _read(given: dict[str, Any]) -> dict[str, Any]:
         (chosen["name"],) = chosen["name"]
     if "size" in chosen:
         chosen["size"] = _size(chosen["size"])
-    return chosen
+    return chosen | dict(setting(text, "--read") for text in chosen.pop("more", ()))
 
 
 def split(text: str) -> tuple[str, ...]:
@@ -146,6 +154,23 @@ def numbers(text: str, option: str) -> tuple[int, ...]:
     if not parts or not all(part.isdigit() and int(part) for part in parts):
         raise ValueError(f"{option} {text}: give whole numbers above 0, separated by commas, as 100,40.")
     return tuple(int(part) for part in parts)
+
+
+def setting(text: str, option: str) -> tuple[str, Any]:
+    """Return the name and the value of ``name=value``; the value as in Python, or else as text.
+
+    Examples
+    --------
+    >>> setting("alpha=1e-3", "--set"), setting("graph=knn", "--set"), setting("layers=(9, 3)", "--set")
+    (('alpha', 0.001), ('graph', 'knn'), ('layers', (9, 3)))
+    """
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(f"{option} {text}: write name=value, as {option} {text.strip()}=3.")
+    try:
+        return name.strip(), ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name.strip(), value
 
 
 def _size(text: str) -> int | tuple[int, int]:

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from .._utils.typing import Seed
 
-__all__ = ["content_order", "linear_probe"]
+__all__ = ["content_order", "linear_prediction", "linear_probe"]
 
 
 def linear_probe(
@@ -68,11 +68,32 @@ def linear_probe(
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
         for train, test in splitter.split(E, classes, groups):
-            n_correct += int(np.sum(_predict(E[train], classes[train], E[test]) == classes[test]))
+            n_correct += int(np.sum(linear_prediction(E[train], classes[train], E[test]) == classes[test]))
     return n_correct / len(classes)
 
 
-def _predict(E: np.ndarray | sp.csr_array, classes: np.ndarray, new: np.ndarray | sp.csr_array) -> np.ndarray:
+def linear_prediction(E: np.ndarray | sp.csr_array, classes: np.ndarray, new: np.ndarray | sp.csr_array) -> np.ndarray:
+    """Predict classes by a linear classifier: standardised features, logistic regression.
+
+    Parameters
+    ----------
+    E : {ndarray, sparse array} of shape (n_samples, n_features)
+        Features of the samples it is trained on.
+    classes : ndarray of shape (n_samples,)
+        Their classes.
+    new : {ndarray, sparse array} of shape (n_new, n_features)
+        Features of other samples.
+
+    Returns
+    -------
+    ndarray of shape (n_new,)
+        Their predicted classes.
+
+    Examples
+    --------
+    >>> linear_prediction(np.array([[0.0], [1.0]]), np.array(["low", "high"]), np.array([[0.1], [2.0]]))
+    array(['low', 'high'], dtype='<U4')
+    """
     if not new.shape[0] or (classes == classes[0]).all():
         return np.full(new.shape[0], classes[0])
     scaler = StandardScaler(with_mean=not sp.issparse(E))

@@ -65,7 +65,7 @@ def open_arrays(path: Path) -> Iterator[dict[str, Entry]]:
         except ImportError:
             raise
         except Exception as error:  # each format has its own kinds of error
-            raise ValueError(f"{path} is not a readable {path.suffix} file: {error}") from error
+            raise ValueError(f"{path} is not a readable {path.suffix or '.zarr'} file: {error}") from error
         yield {entry.name: entry for entry in entries}
 
 

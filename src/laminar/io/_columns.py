@@ -27,11 +27,11 @@ def find_ids(
         column: str | None = id_column
     else:
         candidates = [name for name in frame.columns if may_be_id(name) and name not in taken]
+        if UNNAMED in candidates and frame.columns[0] != UNNAMED:
+            candidates.remove(UNNAMED)
         column = min(candidates, key=lambda name: (*ID_NAMES, UNNAMED).index(name.lower()), default=None)
     if column is None:
-        table.notes.append(
-            f"{path.name} has no column id, name or sample: samples are named by the number of their row."
-        )
+        table.notes.append(f"{path.name}: no column id, name or sample; samples are named by the number of their row.")
         return None, np.arange(len(frame)).astype(str)
     ids = texts_of(frame[column])
     _check_ids(path, column, ids)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,7 +51,7 @@ def check_types(
     text = [name for name in frame.columns if name not in (categories or {}) and not _is_numeric(frame[name])]
     refused = [name for name in text if not one_hot or _is_date(frame[name]) or not _is_text(frame[name])]
     if refused:
-        raise ValueError(_not_numeric(path, frame[refused], is_new=categories is not None))
+        raise ValueError(_not_numeric(path, frame[refused], one_hot, is_new=categories is not None))
     return [name for name in frame.columns if name in (categories or text)]
 
 
@@ -83,17 +83,17 @@ def _is_date(column: Series) -> bool:
     )
 
 
-def _not_numeric(path: Path, frame: DataFrame, is_new: bool) -> str:
-    examples = [f"{name!r} ({_example(frame[name])})" for name in frame.columns]
+def _not_numeric(path: Path, frame: DataFrame, one_hot: bool, is_new: bool) -> str:
+    examples = first_few(f"{name!r} ({_example(frame[name])})" for name in frame.columns)
     if is_new:
-        return f"{path}: columns that held numbers before do not in this file: {first_few(examples)}."
-    mend = (
-        "Name labels by label_columns= (--label-columns), leave columns out by drop= (--drop), "
-        "or turn text into 0/1 columns by one_hot=True (--one-hot)."
-    )
-    if any(_has_decimal_comma(frame[name]) for name in frame.columns):
-        mend = f'Numbers with a decimal comma are read by decimal="," (and separator=";"). Otherwise: {mend}'
-    return f"{path} has {counted(len(examples), 'column')} that hold no numbers: {first_few(examples)}. {mend}"
+        return f"{path}: columns that held numbers before do not in this file: {examples}."
+    choices = [
+        "name labels by label_columns= (--label-columns)",
+        "leave columns out by drop= (--drop)",
+        *["turn text into 0/1 columns by one_hot=True (--one-hot)"] * (not one_hot),
+        *['read 3,14 as a number by decimal=","'] * any(map(_has_decimal_comma, frame.items())),
+    ]
+    return f"{path} has columns without numbers: {examples}. Choose: {'; '.join(choices)}."
 
 
 def _example(column: Series) -> str:
@@ -112,8 +112,8 @@ def _is_number(cell: Any) -> bool:
     return True
 
 
-def _has_decimal_comma(column: Series) -> bool:
-    known = [cell for cell in column.dropna().head(50) if isinstance(cell, str)]
+def _has_decimal_comma(item: tuple[Hashable, Series]) -> bool:
+    known = [cell for cell in item[1].dropna().head(50) if isinstance(cell, str)]
     return any(_DECIMAL_COMMA.fullmatch(cell.strip()) for cell in known) and all(
         _DECIMAL_COMMA.fullmatch(cell.strip()) or _is_number(cell) for cell in known
     )

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import csv
 import zlib
+from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,16 +58,15 @@ def read_table(
         table = _read_excel(path, sheet, as_text, all_text)
     else:
         table = _read_text(path, separator, decimal, as_text, all_text)
-    _check_names(path, list(table.frame.columns))
+    check_names(path, list(table.frame.columns))
     if not len(table.frame):
         raise ValueError(f"{path} has a header but no rows.")
     return table
 
 
-def _check_names(path: Path, names: list[str]) -> None:
-    repeated = (
-        list(dict.fromkeys(name for name in names if names.count(name) > 1)) if len(set(names)) < len(names) else []
-    )
+def check_names(path: Path, names: Sequence[str]) -> None:
+    """Raise ValueError if two columns have one name."""
+    repeated = [name for name, number in Counter(names).items() if number > 1]
     if repeated:
         raise ValueError(f"{path} has several columns of one name: {first_few(repeated)}. Give each its own name.")
 
@@ -77,34 +79,68 @@ def _read_text(path: Path, separator: str | None, decimal: str, as_text: Sequenc
 
     notes: list[str] = []
     encoding = _encoding(path, notes)
-    header, fields = _head(path, encoding)
-    separator = _separator(path, header, notes) if separator is None else _TYPED_SEPARATORS.get(separator, separator)
-    names = [name.strip() or UNNAMED for name in next(csv.reader([header], delimiter=separator))]
-    _check_names(path, names)
-    # A header one short: R's write.table gives row names no header.
-    n_fields = max(len(next(csv.reader([line], delimiter=separator), [])) for line in fields) if fields else 0
-    if n_fields == len(names) + 1:
-        names = [UNNAMED, *names]
-    text = [name for name in names if all_text or name in as_text or may_be_id(name)]
+    separator = _separator(path, encoding, notes) if separator is None else _TYPED_SEPARATORS.get(separator, separator)
+    names = _column_names(path, encoding, separator, notes)
+    text = {name for name in names if all_text or name in as_text or may_be_id(name)}
+    options: Any = {
+        "sep": separator,
+        "decimal": decimal,
+        "encoding": encoding,
+        "names": names,
+        "header": 0,  # the first line is replaced by the names
+        "index_col": False,
+        "dtype": {name: str for name in text},
+        "keep_default_na": False,
+        "na_values": {name: list(MISSING) for name in names if name not in text},
+        "low_memory": False,
+    }
     try:
-        frame = pd.read_csv(
-            path,
-            sep=separator,
-            decimal=decimal,
-            encoding=encoding,
-            names=names,
-            header=None,
-            skiprows=1,
-            index_col=False,
-            dtype={name: str for name in text},
-            keep_default_na=False,
-            na_values={name: list(MISSING) for name in names if name not in text},
-            low_memory=False,
-            on_bad_lines="error",
-        )
+        frame = pd.read_csv(path, **options)
     except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
         raise ValueError(f"{path} is not a regular table: {_reason(error)} Is {separator!r} the separator?") from error
+    if UNNAMED in names and not _as_text(frame[UNNAMED]).str.len().any():  # commas at the ends of lines
+        frame = frame.drop(columns=UNNAMED)
     return Table(frame, notes)
+
+
+def _column_names(path: Path, encoding: str, separator: str, notes: list[str]) -> list[str]:
+    """Return the names in the first line; one without a name, or for which the line is one too short, is `UNNAMED`."""
+    header, *rows = _first_rows(path, encoding, separator)
+    names = [name.strip() or UNNAMED for name in header]
+    longest = max(map(len, rows), default=0)
+    if header[0].startswith("#") and longest > len(names):
+        raise ValueError(f"{path} begins with a comment: the first line of a table is the names of its columns.")
+    if longest == len(names) + 1:
+        at_end = all(len(row) <= len(names) or not row[-1] for row in rows)
+        names = [*names, UNNAMED] if at_end else [UNNAMED, *names]  # R gives row names no header
+    _check_no_numbers(path, [name for name in names if name != UNNAMED], notes)
+    check_names(path, names)
+    return names
+
+
+def _first_rows(path: Path, encoding: str, separator: str, number: int = 20) -> list[list[str]]:
+    """Return the first rows that have cells, fewer if a cell is longer than csv allows."""
+    rows: list[list[str]] = []
+    with _opened(path, encoding=encoding) as file, suppress(csv.Error):
+        for row in islice(filter(None, csv.reader(file, delimiter=separator)), number):
+            rows.append(row)  # one by one: those before an error stay
+    if not rows:
+        raise ValueError(f"{path}: the first line holds no names of columns.")
+    return rows
+
+
+def _check_no_numbers(path: Path, names: list[str], notes: list[str]) -> None:
+    """Check that the first line is not a sample: names that are numbers are years or wavelengths, in order."""
+    try:
+        numbers = np.array(names, dtype=float)
+    except ValueError:
+        return
+    if np.any(np.diff(numbers) <= 0):
+        raise ValueError(
+            f"{path}: the first line holds numbers ({first_few(names)}), not the names of columns. Add a line of names."
+        )
+    if numbers.tolist() != list(range(len(numbers))):  # as pandas writes columns without names
+        notes.append(f"{path.name}: the names of the columns in the first line are numbers: {first_few(names)}.")
 
 
 def _reason(error: Exception) -> str:
@@ -116,8 +152,13 @@ def _encoding(path: Path, notes: list[str]) -> str:
     """Return UTF-8 (with or without mark), UTF-16 by its mark, or Latin-1 if the file is neither."""
     try:
         with _opened(path) as file:
-            if file.read(2) in (b"\xff\xfe", b"\xfe\xff"):
-                return "utf-16"
+            start = file.read(1 << 16)
+        if not start.strip():
+            raise ValueError(f"{path} is empty: a table begins with a line of column names.")
+        if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            return "utf-16"
+        if b"\0" in start:
+            raise ValueError(f"{path} is not a table of text: it has bytes that are zero.")
         with _opened(path, encoding="utf-8") as file:
             while file.read(1 << 20):
                 pass
@@ -138,24 +179,16 @@ def _opened(path: Path, encoding: str | None = None) -> Any:
     return path.open(mode, encoding=encoding)
 
 
-def _head(path: Path, encoding: str, lines: int = 20) -> tuple[str, list[str]]:
-    """Return the first line, and some of those after it."""
-    with _opened(path, encoding=encoding) as file:
-        header = file.readline().rstrip("\r\n")
-        rest = [line.rstrip("\r\n") for _, line in zip(range(lines), file, strict=False)]
-    if not header.strip():
-        raise ValueError(f"{path} is empty, or its first line is: a table begins with a line of column names.")
-    return header, [line for line in rest if line]
-
-
-def _separator(path: Path, header: str, notes: list[str]) -> str:
-    if ".tsv" in path.suffixes[-2:]:
-        return "\t"
-    expected = "," if ".csv" in path.suffixes[-2:] else "\t"
-    found = max((expected, ",", ";", "\t"), key=header.count)
-    if not header.count(found):
+def _separator(path: Path, encoding: str, notes: list[str]) -> str:
+    """Return a tab for .tsv, otherwise the most frequent one of the first line."""
+    is_csv = ".csv" in path.name.lower()
+    expected = "," if is_csv else "\t"
+    if ".tsv" in path.name.lower():
         return expected
-    if found != expected and ".csv" in path.suffixes[-2:]:
+    with _opened(path, encoding=encoding) as file:
+        header = next((line for line in file if line.strip()), "")
+    found = max((expected, *",;\t|"), key=header.count)
+    if found != expected and is_csv:
         notes.append(f"{path.name} is separated by {'tabs' if found == chr(9) else repr(found)}.")
     return found
 
@@ -191,7 +224,7 @@ def _read_excel(path: Path, sheet: str | int | None, as_text: Sequence[str], all
     if cells.empty:
         raise ValueError(f"{path}: sheet {name!r} is empty.")
     names = [str(cell).strip() or UNNAMED for cell in cells.iloc[0]]
-    _check_names(path, names)
+    check_names(path, names)
     frame = cells.iloc[1:].set_axis(names, axis=1).reset_index(drop=True)
     text = {each for each in names if all_text or each in as_text or may_be_id(each)}
     columns = {each: _as_text(frame[each]) if each in text else _typed(frame[each]) for each in names}

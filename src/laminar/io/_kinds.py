@@ -114,11 +114,12 @@ def _by_ending(name: str) -> str | None:
 
 
 def _visible_files(path: Path) -> Iterator[str]:
-    for folder, subfolders, names in os.walk(path):
-        subfolders[:] = [
-            name for name in subfolders if not name.startswith(".") and Path(folder, name).suffix != ".zarr"
-        ]
+    """Yield the names of the files of a folder and its subfolders; a folder of zarr counts as one file."""
+    for _, subfolders, names in os.walk(path):
+        subfolders[:] = [name for name in subfolders if not name.startswith(".")]
         yield from (name for name in names if not name.startswith("."))
+        yield from (name for name in subfolders if name.endswith(".zarr"))
+        subfolders[:] = [name for name in subfolders if not name.endswith(".zarr")]
 
 
 def _supported() -> str:

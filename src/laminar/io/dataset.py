@@ -53,8 +53,8 @@ class Dataset:
         The views that each sample has, where some lack one.
     reader : Reader or None, default=None
         Reads new files as these were read.
-    scaling : Scaling or None, default=None
-        What was subtracted from the features and what they were divided by.
+    scaling : Scaling, dict of Scaling, or None, default=None
+        What was subtracted from the features and what they were divided by; of each view.
     notes : tuple of str, default=()
         What was done on the way, a sentence each: images resized, rows dropped.
 
@@ -75,7 +75,7 @@ class Dataset:
     frame_rate: float | None = None
     observed: np.ndarray | None = None
     reader: Reader | None = None
-    scaling: Scaling | None = None
+    scaling: Scaling | dict[str, Scaling] | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -179,14 +179,36 @@ class Scaling:
 
     @classmethod
     def of(cls, X: np.ndarray) -> Scaling:
-        """Return the standardisation of dense data."""
+        """Return the standardisation of dense data.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        Scaling
+            Mean and standard deviation of each feature.
+        """
         if sp.issparse(X):
             raise ValueError('scale="standard" needs dense data: to subtract the mean makes every entry nonzero.')
         mean, scale = X.mean(axis=0), X.std(axis=0)
         return cls(mean, np.where(scale > 0, scale, 1).astype(X.dtype))
 
     def apply(self, X: np.ndarray) -> np.ndarray:
-        """Return standardised data."""
+        """Return standardised data.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            ``(X - mean) / scale``.
+        """
         return (X - self.mean) / self.scale
 
 

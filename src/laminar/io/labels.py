@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 UNKNOWN = ("", "nan", "NaN", "NA", "?")  # cells without a label
 ID_COLUMNS = ("id", "name", "sample", "file", "filename", "image")  # in lower case
 LABEL_ENDINGS = (".csv", ".tsv", ".tab", ".txt")
-WHOLE_NUMBER = re.compile(r"0|-?[1-9]\d*")  # "007" is a name
+# "007" is a name. "2.0" is how pandas writes whole numbers of a column with empty cells.
+WHOLE_NUMBER = re.compile(r"(0|-?[1-9]\d*)(\.0+)?")
 
 
 def read_labels(path: str | os.PathLike, *, id_column: str | None = None) -> DataFrame:
@@ -204,7 +205,7 @@ def label_frame(columns: Mapping[str, Sequence[Any]], ids: Iterable[str]) -> Dat
 
     Examples
     --------
-    >>> frame = label_frame({"pose": ["1", None], "room": ["007", "12"]}, ["a", "b"])
+    >>> frame = label_frame({"pose": ["1.0", None], "room": ["007", "12"]}, ["a", "b"])
     >>> frame["pose"].tolist(), frame["room"].tolist()
     ([1, None], ['007', '12'])
     """
@@ -221,7 +222,7 @@ def _classes(values: Sequence[Any]) -> list:
 
     texts = [None if pd.isna(value) or value in UNKNOWN else _text(value) for value in values]
     is_whole = all(WHOLE_NUMBER.fullmatch(text) for text in texts if text is not None)
-    return [int(text) if is_whole and text is not None else text for text in texts]
+    return [int(text.partition(".")[0]) if is_whole and text is not None else text for text in texts]
 
 
 def _text(value: object) -> str:

@@ -166,6 +166,8 @@ def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
         part_reader = require("anndata.io", "omics").read_elem
     except ImportError:  # anndata 0.10
         part_reader = anndata.experimental.read_elem
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder: give one .h5ad file.")
     try:
         file = h5py.File(path, "r")
     except OSError as error:

@@ -107,8 +107,12 @@ def _unwrap(path: Paths) -> Path | dict[str, Path]:
     if isinstance(path, Mapping):
         found = {str(name): Path(each) for name, each in path.items()}
     elif isinstance(path, (str, os.PathLike)):
+        if not os.fspath(path):
+            raise ValueError("the path is empty: give a file or a folder, the present one as '.'.")
         check_exists(Path(path))
         return Path(path)
+    elif not isinstance(path, Sequence):
+        raise TypeError(f"path is {path!r}: give a path, or a list or a dict of paths, which are views.")
     else:
         every = [Path(each) for each in path]
         if len(every) == 1:
@@ -275,12 +279,12 @@ def _scaling_of(data: Dataset) -> Scaling | dict[str, Scaling]:
 
 
 def _scaled(data: Dataset, scaling: Any) -> Dataset:
-    if not isinstance(scaling, Mapping):
+    if not isinstance(scaling, dict):
         return replace(data, X=scaling.apply(data.X), scaling=scaling)
     X: dict[str, Matrix] = {
         view: scaling[view].apply(part) if view in scaling else part for view, part in data.views().items()
     }
-    return replace(data, X=X, scaling=scaling)  # type: ignore[arg-type]  # of views a dict, as `image_shape` is
+    return replace(data, X=X, scaling=scaling)
 
 
 def _is_sparse(X: Matrix) -> bool:

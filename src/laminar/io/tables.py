@@ -49,8 +49,8 @@ class TableReader:
     sheet : str, int or None, default=None
         Sheet of an .xlsx file, by name or number; None is the first.
     separator : str or None, default=None
-        Between columns of text files; None is a tab for .tsv, and the most frequent of comma, semicolon and tab in the
-        first line of other files.
+        Between columns of text files; None is a tab for .tsv, and the most frequent of comma, semicolon, tab and bar in
+        the first line of other files.
     decimal : str, default="."
         Decimal point of numbers in text files; "," for 3,14.
     columns : sequence of str or None, default=None
@@ -158,14 +158,16 @@ class TableReader:
                 raise ValueError(f"{path} has no column of features beside those of names, labels and groups.")
             return rest
         columns = list(names_of(self.columns))
-        absent = [name for name in columns if name not in rest]
+        present = set(rest)
+        absent = [name for name in columns if name not in present]
         if absent:
             raise ValueError(
                 f"{path} lacks {counted(len(absent), 'column')} of features: {first_few(absent)}. "
                 f"It has {first_few(rest) or 'none'}."
             )
         if len(rest) > len(columns):
-            others = [name for name in rest if name not in set(columns)]
+            used = set(columns)
+            others = [name for name in rest if name not in used]
             table.notes.append(f"{path.name}: {counted(len(others), 'other column')} not used: {first_few(others)}.")
         return columns
 
@@ -208,7 +210,9 @@ class TableReader:
 def _training_notes(path: Path, data: Dataset) -> list[str]:
     """Return notes on columns that are constant or of very different scale."""
     X, names = data.views()["X"], data.feature_names
-    notes = []
+    notes: list[str] = []
+    if len(X) == 1:
+        return notes
     constant = constant_columns(X)
     if np.any(constant):
         columns = first_few(np.asarray(names)[constant])

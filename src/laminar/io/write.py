@@ -123,7 +123,9 @@ _TABLE_WRITERS: dict[str, Callable[[DataFrame, Path], None]] = {
     ".tsv": lambda frame, path: frame.to_csv(path, index=False, sep="\t", lineterminator="\n"),
     ".parquet": _write_parquet,
     ".xlsx": _write_excel,
-    ".json": lambda frame, path: frame.to_json(path, orient="records", indent=1, force_ascii=False),
+    ".json": lambda frame, path: frame.to_json(
+        path, orient="records", indent=1, force_ascii=False, double_precision=15
+    ),
 }
 
 

@@ -200,4 +200,4 @@ def _write_labels(folder: Path, labels: DataFrame, training: np.ndarray, seed: i
     """Write all labels, and a few of each attribute of the training samples."""
     few = np.random.default_rng(seed + 1).random(labels.shape) < FEW
     labels.to_csv(folder / "all.csv", index_label="id")
-    labels.where(few, None)[training & few.any(axis=1)].to_csv(folder / "few.csv", index_label="id")
+    labels.astype(object).where(few, None)[training & few.any(axis=1)].to_csv(folder / "few.csv", index_label="id")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import warnings
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from laminar.io.dataset import Dataset
 
 
-Labelled = tuple[Any, np.ndarray]  # data, and the class of each row
+Predictor = Callable[[str, np.ndarray, np.ndarray, np.ndarray], np.ndarray | None]
 
 
 def evaluate(
@@ -156,57 +159,45 @@ def _classifiers(
     import pandas
 
     from laminar._utils.progress import track
+    from laminar._utils.threads import own_threads
 
     if training is None or samples is None or given is None or training.has_views:
         return None
-    columns = {}
-    names = [name for name in given if name in scored]
-    for name in track(names, "classifiers", unit="attributes", verbose=terminal.verbose):
-        known, other = given[name].notna().to_numpy(), scored[name].notna().to_numpy()
-        y, truth = given[name][known].to_numpy(dtype=str), scored[name][other].to_numpy(dtype=str)
-        if len(np.unique(y)) > 1 and len(truth):
-            columns[name] = _accuracies(
-                model, str(name), (_rows(training.X, known), y), (_rows(samples.X, other), truth)
-            )
-    return pandas.DataFrame(columns) if columns else None
+    names = [name for name in given if name in scored and given[name].nunique() > 1 and scored[name].notna().any()]
+    predictors = _predictors(model, training.X, samples.X)
+    accuracies: dict[str, dict[str, float]] = {name: {} for name in names}
+    cells = [(name, label) for name in names for label in predictors]
+    with own_threads():  # of logistic regression one thread: more cost more than they save
+        for name, label in track(cells, "classifiers", unit="scores", verbose=terminal.verbose):
+            known, other = given[name].notna().to_numpy(), scored[name].notna().to_numpy()
+            found = predictors[label](str(name), known, given[name][known].to_numpy(dtype=str), other)
+            if found is not None:
+                accuracies[name][label] = float(np.mean(found.astype(str) == scored[name][other].to_numpy(dtype=str)))
+    return pandas.DataFrame(accuracies) if names else None
 
 
-def _rows(X: Any, mask: np.ndarray) -> Any:
-    return X[np.flatnonzero(mask)]
-
-
-def _accuracies(
-    model: Any, attribute: str, train: tuple[Any, np.ndarray], test: tuple[Any, np.ndarray]
-) -> dict[str, float]:
-    """Return the accuracy of each classifier of one attribute."""
+def _predictors(model: Any, X: Any, new: Any) -> dict[str, Predictor]:
+    """Return functions of the attribute, the mask and the classes of given labels, and the mask of those to predict."""
     from laminar import layer_features
     from laminar.evaluation.tables import layer_names
 
-    (X, y), (new, truth) = train, test
-    rows = {"largest class": np.mean(truth == _most_frequent(y))}
-    rows["linear classifier of the data"] = np.mean(_linear(X).fit(X, y).predict(new) == truth)
+    found: dict[str, Predictor] = {"largest class": lambda _, known, y, other: np.full(other.sum(), _most_frequent(y))}
+    inputs = {"the data": (X, new)}
     for i, layer in enumerate(layer_names(model)):
         E = layer_features(model, i, X, readout="isometric")
-        found = _linear(E).fit(E, y).predict(layer_features(model, i, new, readout="isometric"))
-        rows[f"linear classifier of {layer}"] = np.mean(found == truth)
-    predicted = _own_prediction(model, new, attribute)
-    if predicted is not None:
-        rows[type(model).__name__] = np.mean(predicted.astype(str) == truth)
-    return {name: float(value) for name, value in rows.items()}
+        inputs[layer] = E, E if new is X else layer_features(model, i, new, readout="isometric")
+    for label, (E, F) in inputs.items():
+        found[f"linear classifier of {label}"] = partial(_linear, E, F)
+    found[type(model).__name__] = lambda attribute, known, y, other: _own_prediction(model, new[other], attribute)
+    return found
 
 
-def _most_frequent(y: np.ndarray) -> str:
-    classes, counts = np.unique(y, return_counts=True)
-    return classes[counts.argmax()]
+def _linear(E: Any, new: Any, attribute: str, known: np.ndarray, y: np.ndarray, other: np.ndarray) -> np.ndarray:
+    from laminar.evaluation.probe import linear_prediction
 
-
-def _linear(E: Any):
-    import scipy.sparse as sp
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    return make_pipeline(StandardScaler(with_mean=not sp.issparse(E)), LogisticRegression(max_iter=1000))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # few samples a class, as for the probe
+        return linear_prediction(E[known], y, new[other])
 
 
 def _own_prediction(model: Any, X: Any, attribute: str) -> np.ndarray | None:
@@ -215,6 +206,11 @@ def _own_prediction(model: Any, X: Any, attribute: str) -> np.ndarray | None:
     if isinstance(classes, dict):
         return model.predict(X, attribute=attribute) if attribute in classes else None
     return None if classes is None else model.predict(X)
+
+
+def _most_frequent(y: np.ndarray) -> str:
+    classes, counts = np.unique(y, return_counts=True)
+    return classes[counts.argmax()]
 
 
 # ---- tables ----------------------------------------------------------------------------------------------------------

@@ -64,7 +64,15 @@ def transform(
             facts["codes"] = {"ids": list(codes.index), "values": codes.to_numpy()}
         else:
             source = data[0] if data[0].suffix == ".h5ad" else None
-            write_codes(output, samples.ids, codes.to_numpy(), list(codes.columns), model=file.model, source=source)
+            write_codes(
+                output,
+                samples.ids,
+                codes.to_numpy(),
+                list(codes.columns),
+                model=file.model,
+                source=source,
+                feature_names=None if isinstance(names := samples.feature_names, dict) else names,
+            )
             terminal.wrote(output)
         terminal.finish(facts)
 
