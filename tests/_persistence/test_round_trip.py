@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 import laminar
+from _persistence.compare import same
 from _persistence.examples import CASES, H0, NEW, X, described, estimators, fitted, made, stream
 from laminar import baselines, features
 from laminar._persistence.estimators import ESTIMATORS
@@ -28,28 +29,6 @@ EVERY = list(CASES)
 def needs(name):
     if name in EXTRA:
         pytest.importorskip(EXTRA[name])
-
-
-def same(a, b):
-    """Whether two values are the same, arrays by type, shape, order and bits."""
-    if isinstance(a, np.ndarray) and a.dtype.kind != "O":
-        equal = np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
-        return a.dtype == b.dtype and a.shape == b.shape and equal
-    if sp.issparse(a):
-        return type(a) is type(b) and same(a.toarray(), b.toarray())
-    if hasattr(a, "equals"):
-        return a.equals(b)
-    if isinstance(a, list | tuple):
-        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
-    if isinstance(a, dict):
-        return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
-    if isinstance(a, np.random.RandomState):
-        return same(a.get_state(), b.get_state())
-    if hasattr(a, "get_params"):
-        return type(a) is type(b) and same(a.get_params(deep=False), b.get_params(deep=False))
-    if type(a).__module__.startswith("laminar") and hasattr(a, "__dict__"):
-        return type(a) is type(b) and same(vars(a), vars(b))
-    return type(a) is type(b) and bool(np.all(a == b))
 
 
 def results(model, new):
@@ -294,6 +273,15 @@ def test_callback_is_left_out_with_a_warning(tmp_path):
     assert caught[0].filename == __file__
     assert load(tmp_path / "model.laminar").callback is None
     assert model.callback is not None
+
+
+def test_callback_of_an_initial_model_is_left_out(tmp_path):
+    start = made("NMF", callback=lambda state: False).fit(X)
+    model = made("NMF", init=start).fit(X)
+    with pytest.warns(UserWarning, match="is not saved"):
+        model.save(tmp_path / "model.laminar")
+    assert load(tmp_path / "model.laminar").init.callback is None
+    assert start.callback is not None
 
 
 def kernel(a, b):

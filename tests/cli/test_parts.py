@@ -57,7 +57,7 @@ def test_catalogue_signs_are_true(cls):
     model.set_params(**{name: value for name, value in size.items() if name in model.get_params()})
     negative = {"a": X - 0.5, "b": X[:, :3]} if signs.views else X - 0.5
     model.fit(data, y)
-    if signs.data == "any sign":
+    if signs.data == "any":
         model.fit(negative, y)
     else:
         with pytest.raises(ValueError, match=r"(?i)negative"):
@@ -206,7 +206,16 @@ def test_short_steps_show_nothing(capsys):
 
 
 def test_progress_line_of_fit_has_upper_bound():
+    step = progress.Progress(is_shown=False).task("NMF", 100, "", True)
+    step.began -= 10
+    step.report(50, "  objective 3")
+    assert step.line() == "NMF 50/100  objective 3  10 s, at most 10 s left"
+
+
+def test_report_follows_stage():
     shown = progress.Progress(is_shown=False)
-    shown.text, shown.done, shown.total, shown.may_stop_early = "NMF", 50, 100, True
-    shown.began = time.perf_counter() - 10
-    assert shown.line() == "NMF 50/100  10 s, at most 10 s left"
+    task = shown.task("NMF", 100, "", True)
+    shown.stage("NMF: initial factors")
+    assert shown.current.line().startswith("NMF: initial factors")
+    task.report(1)
+    assert shown.current.line().startswith("NMF 1/100")

@@ -312,3 +312,11 @@ def test_public_names_exist():
     assert callable(laminar.io.read)
     assert [name for name in laminar.io.__all__ if not hasattr(laminar.io, name)] == []
     assert {"read", "TableReader", "join_views", "write_codes"} <= set(laminar.io.__all__)
+
+
+def test_named_text_column_means_texts(tmp_path):
+    path = tmp_path / "posts.csv"
+    path.write_text("id,body,topic\n" + "".join(f"{i},{['cat milk', 'bank loan'][i % 2]},{i % 2}\n" for i in range(6)))
+    data = read(path, column="body", label_columns=["topic"], max_df=1.0)
+    assert data.feature_names.tolist() == ["bank", "cat", "loan", "milk"]
+    assert data.labels["topic"].tolist() == [0, 1] * 3

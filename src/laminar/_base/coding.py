@@ -105,7 +105,7 @@ class Coder(LayerOutput):
     def _fit_codes(self, places: list) -> np.ndarray:
         """Return the raw codes of the fit, side by side."""
         parts = [self._at(place).representation for place in places]
-        refuse_without_codes(parts[0], "clusters of the training samples, or by other codes than those saved,")
+        refuse_without_codes(parts[0], "this clustering")
         return side_by_side(parts)
 
     def _cluster_reader(self, places: list, form: str) -> Readout | Joined | None:

@@ -171,10 +171,8 @@ class Encoder:
         }
 
     def _column(self, column: Any, path: str) -> Node:
-        cells = column.to_numpy()
-        if cells.dtype.name not in TYPES.values():
-            cells = column.astype(object).to_numpy()
-        return self._array(cells, path)
+        is_plain = isinstance(column.dtype, np.dtype) and column.dtype.name in TYPES.values()
+        return self._array((column if is_plain else column.astype(object)).to_numpy(), path)
 
     def _random_state(self, value: np.random.RandomState, path: str) -> Node:
         state: Any = value.get_state(legacy=True)

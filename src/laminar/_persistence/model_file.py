@@ -65,28 +65,37 @@ def save_model(
     """
     check_is_fitted(model)
     kept = _without_callback(model)
+    if kept is not model:
+        warnings.warn(
+            f"the callback of {type(model).__name__} is a function and is not saved: the model that is loaded has "
+            "callback=None.",
+            UserWarning,
+            stacklevel=3,
+        )
     if not training_codes:
         kept = _without_codes(kept)
     encoder = Encoder()
     parts: dict[str, Any] = encoder.estimator(kept)
-    name = parts.pop("class")
     if data is not None:
         parts["data"] = encoder.encode(data.description(training_samples=training_codes), "data")
     if run is not None:
         parts["run"] = encoder.encode(dict(run), "run")
-    parts["training_samples"] = [
-        *_kept_samples(kept, list(encoder.tensors)),
-        *(["data"] if data is not None and training_codes else []),
-    ]
-    metadata = {
+    parts["training_samples"] = _kept_samples(kept, list(encoder.tensors))
+    if data is not None and training_codes:
+        parts["training_samples"].append("data")
+    metadata = _metadata(parts, training_codes and _has_codes(kept))
+    safetensors_file.write(path, encoder.tensors, metadata)
+
+
+def _metadata(parts: dict[str, Any], has_training_codes: bool) -> dict[str, str]:
+    return {
         "format": FORMAT,
         "format_version": str(FORMAT_VERSION),
         "laminar_version": __version__,
-        "class": name,
-        "training_codes": str(training_codes and _has_codes(kept)).lower(),
-        **{part: dump(node) for part, node in parts.items()},
+        "class": parts["class"],
+        "training_codes": str(has_training_codes).lower(),
+        **{part: dump(node) for part, node in parts.items() if part != "class"},
     }
-    safetensors_file.write(path, encoder.tensors, metadata)
 
 
 def load(path: str | os.PathLike) -> Any:
@@ -191,17 +200,15 @@ def read_header(path: str | os.PathLike) -> ModelHeader:
 
 
 def _without_callback(model: Any) -> Any:
-    """Return the model, or a copy with ``callback=None`` and a warning."""
-    if model.get_params(deep=False).get("callback") is None:
-        return model
-    warnings.warn(
-        f"the callback of {type(model).__name__} is a function and is not saved: the model that is loaded has "
-        "callback=None.",
-        UserWarning,
-        stacklevel=4,
-    )
-    kept = copy(model)
-    kept.callback = None
+    """Return the model, or a copy with ``callback=None``; so for models among its parameters."""
+    parameters = model.get_params(deep=False)
+    changes = {name: _without_callback(value) for name, value in parameters.items() if isinstance(value, BaseEstimator)}
+    if parameters.get("callback") is not None:
+        changes["callback"] = None
+    changes = {name: value for name, value in changes.items() if value is not parameters[name]}
+    kept = copy(model) if changes else model
+    for name, value in changes.items():
+        setattr(kept, name, value)
     return kept
 
 

@@ -26,8 +26,8 @@ MAX_SAMPLES_WITH_GRAPH = 20_000  # a fit with a graph of neighbours takes second
 class Signs:
     """Columns of `laminar models`: what a model is for."""
 
-    data: str  # "any sign" or "not negative"
-    labels: str  # "", "some", "one attribute"
+    data: str  # "any" sign or ">= 0"
+    labels: str  # "", "some" attributes, "one"
     views: bool = False
     time: bool = False
     holes: bool = False  # samples may lack a view
@@ -36,26 +36,24 @@ class Signs:
 
 
 MODELS: dict[str, Signs] = {
-    "SmoothedSemiNMF": Signs("any sign", "", graph=True, use="clusters, where nothing else is given"),
-    "NMF": Signs("not negative", "", use="parts that add up; counts and texts; many samples"),
-    "SemiNMF": Signs("any sign", "", use="parts of standardised or centred data; many samples"),
-    "AttributeLayers": Signs("any sign", "some", use="one layer an attribute, from a few labels of each"),
-    "DeepSemiNMF": Signs("any sign", "", use="several layers, from fine to coarse"),
-    "MultiLayerNMF": Signs("not negative", "", use="several layers of parts"),
-    "WSF": Signs("any sign", "some", use="codes that agree where labels do"),
-    "DeepWSF": Signs("any sign", "some", use="several layers, attributes on different ones"),
-    "GNMF": Signs("not negative", "", graph=True, use="parts whose codes are smooth over neighbours"),
-    "ClassDrivenNMF": Signs("not negative", "one attribute", use="components of each class; predicts classes"),
-    "ConstrainedNMF": Signs("not negative", "one attribute", use="samples of a class share one code"),
-    "DiscriminantNMF": Signs("not negative", "one attribute", use="codes that separate classes"),
-    "ConceptFactorization": Signs("any sign", "", use="components that are mixtures of samples; kernels"),
-    "SlowFeatureNMF": Signs("not negative", "", time=True, use="parts that change slowly; phases of a video"),
-    "SlowFeatureAnalysis": Signs("any sign", "", time=True, use="slowest signals of a sequence"),
-    "MultiViewSemiNMF": Signs(
-        "any sign", "", views=True, holes=True, graph=True, use="one clustering of several views"
-    ),
-    "MultiViewDeepNMF": Signs("any sign", "", views=True, graph=True, use="layers of each view, one shared (DMF-MVC)"),
-    "MultiNMF": Signs("not negative", "", views=True, use="views that agree on their codes"),
+    "SmoothedSemiNMF": Signs("any", "", graph=True, use="clusters, where nothing else is given"),
+    "NMF": Signs(">= 0", "", use="parts that add up; counts and texts; many samples"),
+    "SemiNMF": Signs("any", "", use="parts of standardised or centred data; many samples"),
+    "AttributeLayers": Signs("any", "some", use="one layer an attribute, from a few labels of each"),
+    "DeepSemiNMF": Signs("any", "", use="several layers, from fine to coarse"),
+    "MultiLayerNMF": Signs(">= 0", "", use="several layers of parts"),
+    "WSF": Signs("any", "some", use="codes that agree where labels do"),
+    "DeepWSF": Signs("any", "some", use="several layers, attributes on different ones"),
+    "GNMF": Signs(">= 0", "", graph=True, use="parts whose codes are smooth over neighbours"),
+    "ClassDrivenNMF": Signs(">= 0", "one", use="components of each class; predicts classes"),
+    "ConstrainedNMF": Signs(">= 0", "one", use="samples of a class share one code"),
+    "DiscriminantNMF": Signs(">= 0", "one", use="codes that separate classes"),
+    "ConceptFactorization": Signs("any", "", use="components that are mixtures of samples; kernels"),
+    "SlowFeatureNMF": Signs(">= 0", "", time=True, use="parts that change slowly; phases of a video"),
+    "SlowFeatureAnalysis": Signs("any", "", time=True, use="slowest signals of a sequence"),
+    "MultiViewSemiNMF": Signs("any", "", views=True, holes=True, graph=True, use="one clustering of several views"),
+    "MultiViewDeepNMF": Signs("any", "", views=True, graph=True, use="layers of each view, one shared (DMF-MVC)"),
+    "MultiNMF": Signs(">= 0", "", views=True, use="views that agree on their codes"),
 }
 
 

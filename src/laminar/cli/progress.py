@@ -6,15 +6,70 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 PATIENCE = 2.0  # seconds after which progress is shown, and between two lines of it
-Drawing = tuple[Callable[[], None], Callable[[], None]]  # draw the last report; end the drawing
+Drawing = tuple[Callable[[], None], Callable[[], None]]  # draw the current step; end the drawing
+
+
+@dataclass
+class Step:
+    """Something that is done, of ``total`` parts if these are counted.
+
+    Parameters
+    ----------
+    progress : Progress
+        What displays it.
+    text : str
+        What is done.
+    total : int, default=0
+        Number of parts; 0 where it is unknown.
+    unit : str, default=""
+        What is counted, with a space before it.
+    may_stop_early : bool, default=False
+        Whether it may end before ``total``.
+    """
+
+    progress: Progress
+    text: str
+    total: int = 0
+    unit: str = ""
+    may_stop_early: bool = False
+    done: int = 0
+    detail: str = ""
+    began: float = field(default_factory=time.perf_counter)
+
+    def report(self, done: int, detail: str = "") -> None:
+        """Display the number of parts done; the step becomes the current one."""
+        self.done, self.detail = done, detail
+        self.progress.display(self)
+
+    def close(self) -> None:
+        """End the step; the next one takes its place."""
+
+    def line(self) -> str:
+        """Return the step as text.
+
+        Examples
+        --------
+        >>> step = Step(Progress(is_shown=False), "NMF", 100, may_stop_early=True)
+        >>> step.began -= 10
+        >>> step.report(50)
+        >>> step.line()
+        'NMF 50/100  10 s, at most 10 s left'
+        """
+        seconds = time.perf_counter() - self.began
+        if not self.done:
+            return f"{self.text}  {seconds:.0f} s"
+        left = seconds * (self.total - self.done) / self.done
+        most = "at most " if self.may_stop_early else ""
+        return f"{self.text} {self.done}/{self.total}{self.unit}{self.detail}  {seconds:.0f} s, {most}{left:.0f} s left"
 
 
 class Progress:
-    """Display of what lasts longer than `PATIENCE`: a bar on a terminal, a line now and then elsewhere.
+    """Display of what lasts longer than `PATIENCE`.
 
-    A thread shows the last report, since a step may last long without one.
+    A thread shows the current step, since one may last long without a report.
 
     Parameters
     ----------
@@ -24,32 +79,29 @@ class Progress:
 
     def __init__(self, is_shown: bool = True):
         self.is_shown = is_shown
-        self.text, self.done, self.total, self.unit, self.detail = "", 0, 0, "", ""
-        self.may_stop_early = False
-        self.began = self.next_line = 0.0
+        self.current: Step | None = None
+        self.next_line = 0.0
         self.stopping = threading.Event()
         self.thread: threading.Thread | None = None
 
-    # What `laminar._utils.progress` calls.
-
     def stage(self, text: str) -> None:
-        """Show a step whose length is unknown."""
-        self._begin(text, 0, "", False)
+        """Display a step whose length is unknown."""
+        self.display(Step(self, text))
 
-    def task(self, name: str, total: int, unit: str, may_stop_early: bool) -> Progress:
-        """Show steps that are counted."""
-        self._begin(name, total, unit, may_stop_early)
-        return self
+    def task(self, name: str, total: int, unit: str, may_stop_early: bool) -> Step:
+        """Display a step whose parts are counted."""
+        step = Step(self, name, total, unit, may_stop_early)
+        self.display(step)
+        return step
 
-    def report(self, done: int, detail: str = "") -> None:
-        """Show the number of steps done."""
-        self.done, self.detail = done, detail
-
-    def close(self) -> None:
-        """End the task; the next one may follow."""
-        self.total = 0
-
-    # What the terminal calls.
+    def display(self, step: Step) -> None:
+        """Make a step the current one."""
+        self.current = step
+        if self.is_shown and self.thread is None:
+            self.next_line = time.perf_counter() + PATIENCE
+            self.stopping.clear()
+            self.thread = threading.Thread(target=self._run, daemon=True)
+            self.thread.start()
 
     def hide(self) -> None:
         """Stop the display, so that something else can be printed."""
@@ -58,17 +110,6 @@ class Progress:
             self.thread.join()
             self.thread = None
 
-    def _begin(self, text: str, total: int, unit: str, may_stop_early: bool) -> None:
-        if not self.is_shown:
-            return
-        self.text, self.total, self.unit, self.may_stop_early = text, total, unit, may_stop_early
-        self.done, self.detail, self.began = 0, "", time.perf_counter()
-        if self.thread is None:
-            self.next_line = self.began + PATIENCE
-            self.stopping.clear()
-            self.thread = threading.Thread(target=self._run, daemon=True)
-            self.thread.start()
-
     def _run(self) -> None:
         update, end = _bar(self) if sys.stderr.isatty() else _lines(self)
         while not self.stopping.wait(0.2):
@@ -76,22 +117,14 @@ class Progress:
                 update()
         end()
 
-    def line(self) -> str:
-        """Return the last report as text."""
-        seconds = time.perf_counter() - self.began
-        if not self.total or not self.done:
-            return f"{self.text}  {seconds:.0f} s"
-        left = seconds * (self.total - self.done) / self.done
-        most = "at most " if self.may_stop_early else ""
-        return f"{self.text} {self.done}/{self.total}{self.unit}{self.detail}  {seconds:.0f} s, {most}{left:.0f} s left"
-
 
 def _lines(progress: Progress) -> Drawing:
     """Return functions that print a line, at most one in `PATIENCE` seconds, and that end it."""
 
     def update() -> None:
-        print(progress.line(), file=sys.stderr, flush=True)
-        progress.next_line = time.perf_counter() + PATIENCE
+        if progress.current is not None:
+            print(progress.current.line(), file=sys.stderr, flush=True)
+            progress.next_line = time.perf_counter() + PATIENCE
 
     return update, lambda: None
 
@@ -102,13 +135,14 @@ def _bar(progress: Progress) -> Drawing:
     from rich.progress import BarColumn, SpinnerColumn, TextColumn
     from rich.progress import Progress as Bar
 
-    bar = Bar(
-        SpinnerColumn(), BarColumn(), TextColumn("{task.description}"), console=Console(stderr=True), transient=True
-    )
+    columns = SpinnerColumn(), BarColumn(bar_width=24), TextColumn("{task.description}", markup=False)
+    bar = Bar(*columns, console=Console(stderr=True), transient=True)
     task = bar.add_task("", total=None)
 
     def update() -> None:
-        bar.update(task, description=progress.line(), total=progress.total or None, completed=progress.done)
-        bar.start()
+        step = progress.current
+        if step is not None:
+            bar.update(task, description=step.line(), total=step.total if step.done else None, completed=step.done)
+            bar.start()
 
     return update, bar.stop

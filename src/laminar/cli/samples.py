@@ -12,6 +12,8 @@ import numpy as np
 from .terminal import Terminal
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from laminar._persistence.model_file import ModelFile
     from laminar.io.dataset import Dataset
 
@@ -37,6 +39,8 @@ def read_samples(paths: Sequence[Path], reading: Mapping[str, Any], terminal: Te
 
     data = read(by_view(paths), verbose=terminal.verbose, **reading)
     report(data, terminal)
+    if data.labels is not None and "labels" not in reading:  # of a file of labels the notes have the counts
+        terminal.inform(f"  Labels: {label_counts(data.labels)}.")
     return data
 
 
@@ -90,10 +94,19 @@ def report(data: Dataset, terminal: Terminal) -> None:
     terminal.inform(f"Read {describe(data)}.")
     for note in data.notes:
         terminal.inform(f"  {note}")
-    if data.labels is not None:
-        known = data.labels.notna().sum()
-        counts = [f"{name} {known[name]} ({data.labels[name].nunique()} classes)" for name in data.labels]
-        terminal.inform(f"  Labels known of {data.n_samples}: {', '.join(counts)}.")
+
+
+def label_counts(labels: DataFrame) -> str:
+    """Return how many labels of each attribute are known.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> label_counts(pandas.DataFrame({"pose": ["left", None, "right"]}))
+    'pose 2 of 3 (2 classes)'
+    """
+    known = labels.notna().sum()
+    return ", ".join(f"{name} {known[name]} of {len(labels)} ({labels[name].nunique()} classes)" for name in labels)
 
 
 def describe(data: Dataset) -> str:

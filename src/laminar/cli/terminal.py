@@ -183,7 +183,11 @@ def _print_table(table: Table) -> None:
 
     # Without a terminal nothing is cut off: a file has no width.
     width = None if sys.stdout.isatty() else 10_000
-    Console(width=width, soft_wrap=not sys.stdout.isatty(), highlight=False).print(table)
+    console = Console(width=width, soft_wrap=not sys.stdout.isatty(), highlight=False)
+    if table.title:
+        console.print(table.title)  # not above the table, where it would be wrapped to its width
+        table.title = None
+    console.print(table)
 
 
 def _plain(value: Any) -> Any:
@@ -225,7 +229,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, 
 
     found = RichTable(title=title or None, title_justify="left", box=box.SIMPLE_HEAD)
     for i, name in enumerate(columns):
-        found.add_column(name, justify="left" if i in text else "right")
+        found.add_column(name, justify="left" if i in text else "right", no_wrap=i == 0)
     for row in rows:
         found.add_row(*row)
     return found

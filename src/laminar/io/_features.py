@@ -91,7 +91,8 @@ def _not_numeric(path: Path, frame: DataFrame, one_hot: bool, is_new: bool) -> s
         "name labels by label_columns= (--label-columns)",
         "leave columns out by drop= (--drop)",
         *["turn text into 0/1 columns by one_hot=True (--one-hot)"] * (not one_hot),
-        *['read 3,14 as a number by decimal=","'] * any(map(_has_decimal_comma, frame.items())),
+        *["read a column of texts by column= (--text-column)"] * (not one_hot),
+        *['read 3,14 as a number by decimal="," (--read decimal=,)'] * any(map(_has_decimal_comma, frame.items())),
     ]
     return f"{path} has columns without numbers: {examples}. Choose: {'; '.join(choices)}."
 

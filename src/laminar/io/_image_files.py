@@ -150,7 +150,9 @@ def _choose_colour(
         colour = any(any(run_threads(has_colour, batch, n_jobs, "Colour", 0)) for batch in batches)
         if not colour and candidates:
             return colour, [f"{counted(len(candidates), 'image')} stored in colour, all of them grey: read as grey."]
-        chosen = ["Images are in colour, three values a pixel: colour=False reads them as grey."] if colour else []
+        chosen = (
+            ["Images are in colour, three values a pixel: colour=False (--grey) reads them as grey."] if colour else []
+        )
     else:
         chosen = []
         if candidates and not colour:

@@ -115,7 +115,7 @@ def _differ(frame: np.ndarray) -> bool:
 
 def _colour_note(is_colour: bool) -> str:
     if is_colour:
-        return "Videos are in colour, three values a pixel: colour=False reads them as grey."
+        return "Videos are in colour, three values a pixel: colour=False (--grey) reads them as grey."
     return f"Videos are read as grey: {PROBES} frames of each have no colour (colour=True reads three values a pixel)."
 
 

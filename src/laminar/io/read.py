@@ -96,7 +96,7 @@ def read(
         data = _with_labels(data, labels)
     if like is not None:
         return data if like.scaling is None else _scaled(data, like.scaling)
-    return _scaled(data, _scaling_of(data)) if scale == "standard" else data
+    return _standardised(data) if scale == "standard" else data
 
 
 # Paths
@@ -146,13 +146,19 @@ def _view_names(paths: Sequence[Path]) -> list[str]:
 
 
 def _reader(path: Path, kind: str | None, options: Mapping[str, Any]) -> Any:
-    kind = kind_of(path) if kind is None else kind
+    kind = _kind(path, options) if kind is None else kind
     reader = reader_class(kind)
     options = {_own_name(name, kind): value for name, value in options.items()}
     for name in options:
         if name not in _option_names(kind):
             raise TypeError(_unknown_option(name, [kind]))
     return reader(**options)
+
+
+def _kind(path: Path, options: Mapping[str, Any]) -> str:
+    """Return what a path holds; a table of which a column of texts is named holds texts."""
+    found = kind_of(path)
+    return "texts" if found == "table" and "column" in options else found
 
 
 def _own_name(option: str, kind: str) -> str:
@@ -185,7 +191,7 @@ def _read_views(paths: dict[str, Path], kind: Any, options: Mapping[str, Any], r
     from laminar.io.views import ViewsReader
 
     views = list(paths)
-    kinds = {view: _of_view(kind, view, views) or kind_of(path) for view, path in paths.items()}
+    kinds = {view: _of_view(kind, view, views) or _kind(path, options) for view, path in paths.items()}
     for name in options:
         if not any(_own_name(name, each) in _option_names(each) for each in kinds.values()):
             raise TypeError(_unknown_option(name, sorted(set(kinds.values()))))
@@ -276,6 +282,14 @@ def _scaling_of(data: Dataset) -> Scaling | dict[str, Scaling]:
         for v, (view, X) in enumerate(data.views().items())
         if not _is_sparse(X)
     }
+
+
+def _standardised(data: Dataset) -> Dataset:
+    from laminar.io.tables import SCALE_PROPOSAL
+
+    others = (note for note in data.notes if not note.endswith(SCALE_PROPOSAL))
+    notes = (*others, "features standardised to mean 0 and standard deviation 1.")
+    return _scaled(replace(data, notes=notes), _scaling_of(data))
 
 
 def _scaled(data: Dataset, scaling: Any) -> Dataset:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MISSING = ("error", "drop", "mean")
 SCALE_RATIO = 100  # of standard deviations, from which on scale="standard" is proposed
+SCALE_PROPOSAL = 'scale="standard" (--scale standard) gives each column the same weight.'
 
 
 @dataclass(frozen=True)
@@ -220,7 +221,6 @@ def _training_notes(path: Path, data: Dataset) -> list[str]:
     ratio = scale_ratio(X)
     if ratio >= SCALE_RATIO:
         notes.append(
-            f"{path.name}: the standard deviations of columns differ by a factor of {ratio:.0f}; "
-            'scale="standard" (--scale standard) gives each column the same weight.'
+            f"{path.name}: the standard deviations of columns differ by a factor of {ratio:.0f}; {SCALE_PROPOSAL}"
         )
     return notes

@@ -141,11 +141,11 @@ def _usable(estimator: BaseEstimator, used: list[str], terminal: Terminal) -> li
     if used and not labels:
         terminal.inform(f"{name} uses no labels: they are kept in the file, for laminar evaluate.")
         return []
-    if labels == "one attribute" and len(used) > 1:
+    if labels == "one" and len(used) > 1:
         raise ValueError(
             f"--model {command_name(name)} takes one attribute of {', '.join(used)}: --attributes {used[0]}."
         )
-    if labels == "one attribute" and not used:
+    if labels == "one" and not used:
         raise ValueError(f"--model {command_name(name)} needs labels: give --labels or --label-columns.")
     return used
 
@@ -153,7 +153,6 @@ def _usable(estimator: BaseEstimator, used: list[str], terminal: Terminal) -> li
 def _fit(estimator: BaseEstimator, samples: Dataset, used: list[str], terminal: Terminal) -> None:
     from ..samples import arguments_of
 
-    _limit_components(estimator, samples, terminal)
     y = None if not used or samples.labels is None else samples.labels[used]
     is_verbose = "verbose" in estimator.get_params()
     if is_verbose:
@@ -161,16 +160,6 @@ def _fit(estimator: BaseEstimator, samples: Dataset, used: list[str], terminal: 
     estimator.fit(samples.X, y, **arguments_of(estimator.fit, samples))
     if is_verbose:
         estimator.set_params(verbose=0)  # of this run, not of the model
-
-
-def _limit_components(estimator: BaseEstimator, samples: Dataset, terminal: Terminal) -> None:
-    """Lower a default number of components that the data do not have."""
-    parameters = estimator.get_params(deep=False)
-    default = type(estimator)().get_params(deep=False).get("n_components")
-    most = min([samples.n_samples, *(X.shape[1] for X in samples.views().values())])
-    if isinstance(default, int) and parameters.get("n_components") == default > most:
-        terminal.inform(f"{most} components, for there are no more samples or features.")
-        estimator.set_params(n_components=most)
 
 
 def _facts(estimator: BaseEstimator, samples: Dataset, seconds: float, reason: str) -> dict[str, Any]:

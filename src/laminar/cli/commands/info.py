@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from ..options import Debug, Json, Quiet, with_reading_options
+from ..samples import label_counts
 from ..terminal import Terminal, session, size, table
 
 if TYPE_CHECKING:
@@ -65,17 +66,17 @@ def model_facts(file: ModelFile, path: Path) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "model": type(model).__name__,
         "size": size(path.stat().st_size),
-        "written by": f"Laminar {file.version}",
+        "written_by": f"Laminar {file.version}",
     }
     facts["settings"] = changed_parameters(model)
     facts["layers"] = layer_names(model) if hasattr(model, "layers_") else []
     facts["features"] = getattr(model, "n_features_in_", None)
-    facts["training samples"] = _training_samples(file)
+    facts["training_samples"] = _training_samples(file)
     if file.data is not None:
         facts |= _data_facts(file.data)
     facts |= {key: run[key] for key in ("date", "seconds", "seed", "fingerprint", "choices", "versions") if key in run}
-    facts["given labels of"] = run.get("attributes", [])
-    facts["run again"] = run.get("command")
+    facts["given_labels_of"] = run.get("attributes", [])
+    facts["run_again"] = run.get("command")
     return facts
 
 
@@ -104,21 +105,14 @@ def _training_samples(file: ModelFile) -> str:
 
 def _data_facts(data: Dataset) -> dict[str, Any]:
     facts: dict[str, Any] = {
-        "image shape": data.image_shape,
+        "image_shape": data.image_shape,
         "reader": repr(data.reader)[:200] if data.reader else None,
     }
     if len(data.ids):
         facts["samples"] = f"{len(data.ids)}: {', '.join(map(str, data.ids[:3]))} ..."
     if data.labels is not None:
-        facts["labels"] = _label_counts(data)
+        facts["labels"] = label_counts(data.labels)
     return {name: value for name, value in facts.items() if value is not None}
-
-
-def _label_counts(data: Dataset) -> dict[str, str]:
-    labels: Any = data.labels
-    return {
-        str(name): f"{labels[name].notna().sum()} of {len(labels)}, {labels[name].nunique()} classes" for name in labels
-    }
 
 
 # ---- data ------------------------------------------------------------------------------------------------------------
@@ -134,13 +128,13 @@ def _data_info(paths: list[Path], reading: dict, terminal: Terminal) -> None:
     for name, X in data.views().items():
         facts[name] = view_facts(X)
     if data.labels is not None:
-        facts["labels"] = _label_counts(data)
+        facts["labels"] = label_counts(data.labels)
     if data.groups is not None:
         names, counts = np.unique(data.groups, return_counts=True)
         facts["sequences"] = {str(name): int(count) for name, count in zip(names, counts, strict=True)}
-        facts["frame rate"] = data.frame_rate
+        facts["frame_rate"] = data.frame_rate
     if data.observed is not None:
-        facts["samples that lack a view"] = int((~data.observed).any(axis=1).sum())
+        facts["samples_that_lack_a_view"] = int((~data.observed).any(axis=1).sum())
     facts |= {"notes": list(data.notes), "fingerprint": data.fingerprint()}
     terminal.show(_lines(describe(data), _shown(facts)))
     terminal.finish(facts)
@@ -174,7 +168,7 @@ def view_facts(X: Any) -> dict[str, Any]:
 def _shown(facts: Mapping[str, Any]) -> dict[str, str]:
     """Return facts as text, without those that are empty."""
     return {
-        name: _text(value)
+        name.replace("_", " "): _text(value)
         for name, value in facts.items()
         if value not in (None, [], {}, "") and name not in ("model", "n_samples")
     }
@@ -186,7 +180,7 @@ def _text(value: Any) -> str:
             f"{key} {_text(each)}" if not isinstance(each, list) else f"{key} {each}" for key, each in value.items()
         )
     if isinstance(value, list):
-        return "; ".join(map(str, value))
+        return "\n".join(map(str, value))
     return str(value)
 
 
