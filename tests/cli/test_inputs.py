@@ -36,11 +36,11 @@ def test_images(steps, write_images, tmp_path):
     names = write_images(tmp_path / "faces", 24)
     write_images(tmp_path / "new", 6, size=(16, 12), seed=1)  # another size
     write_labels(tmp_path, {name: name.split("_")[0] for name in names})
-    fitted, codes, found, scores = steps("faces", new=["new"])
+    fitted, codes, found, scores = steps("faces", "-k", "2", new=["new"])
     assert fitted["model"] == "SmoothedSemiNMF"
     assert len(codes) == 6
     assert sorted(found.index) == sorted(names)
-    assert scores["layer 0 (10)"]["class"]["accuracy"] == 1.0
+    assert scores["layer 0 (2)"]["class"]["accuracy"] == 1.0
 
 
 def test_table_with_blank_labels(steps, tmp_path):

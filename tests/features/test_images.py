@@ -406,10 +406,3 @@ def test_a_bar_on_a_terminal(monkeypatch, capsys):
     assert out == ""
     assert "LocalBinaryPatterns" in err
     assert "7/7" in err
-
-
-def test_lines_on_a_terminal_without_rich(monkeypatch, capsys):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setitem(sys.modules, "rich.progress", None)
-    LocalBinaryPatterns(verbose=1).fit_transform(IMAGES)
-    assert "LocalBinaryPatterns 7/7 images" in capsys.readouterr().err
