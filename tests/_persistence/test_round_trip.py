@@ -220,10 +220,10 @@ def test_what_needs_codes_is_refused(name, tmp_path):
 
 def test_other_codes_of_the_fit_are_refused(tmp_path):
     layers = saved(fitted("AttributeLayers"), tmp_path, training_codes=False)
-    with pytest.raises(ValueError, match="saved without training codes, which training_codes needs"):
+    with pytest.raises(ValueError, match="saved without training codes, and training_codes cannot"):
         layers.training_codes()
     deep = saved(made("DeepSemiNMF", graph=None, max_iter=3).fit(X), tmp_path, training_codes=False)
-    with pytest.raises(ValueError, match="saved without training codes, which partial_fit needs"):
+    with pytest.raises(ValueError, match="saved without training codes, and partial_fit cannot"):
         deep.partial_fit(X)
 
 
@@ -233,9 +233,9 @@ def test_other_codes_of_the_fit_are_refused(tmp_path):
         ("NMF", ()),
         ("NMF init arrays", ("init",)),
         ("GNMF precomputed", ("graph",)),
-        ("AttributeLayers raw", ("_bank",)),
-        ("MultiViewDeepNMF", ("clusters_",)),
-        ("ConceptFactorization rbf", ("_embedding.samples",)),
+        ("AttributeLayers raw", ("principal scores of the nodes of its graphs (_bank)",)),
+        ("MultiViewDeepNMF", ("codes in the form that is clustered (clusters_)",)),
+        ("ConceptFactorization rbf", ("samples that span the others (_embedding)",)),
         ("DeepSemiNMF stanh", ("layers_[0].representation", "layers_[1].representation")),
     ],
 )

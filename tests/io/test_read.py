@@ -216,7 +216,7 @@ def test_new_views_like_old(views):
     like = replace(data, X=None)
     for paths in (views, dict(zip(["second", "first"], views[::-1], strict=True)), dict(zip("uv", views, strict=True))):
         assert read(paths, like=like).fingerprint() == data.fingerprint()
-    with pytest.raises(ValueError, match=r"was read from 2 paths \(first, second\), but 1 are given"):
+    with pytest.raises(ValueError, match=r"were read from 2 inputs \(first, second\), and 1 are given"):
         read(views[:1], like=like)
 
 

@@ -180,8 +180,8 @@ def refuse_without_codes(H: np.ndarray, what: str, known: Iterable[int] = ()) ->
     if not len(H):
         others = f" The number of clusters it was saved with is {', '.join(map(str, known))}." if known else ""
         raise ValueError(
-            f"this model was saved without training codes, which {what} needs: save it with training_codes=True, or "
-            f"fit it again.{others}"
+            f"this model was saved without training codes, and {what} cannot be had: save it with training_codes=True, "
+            f"or fit it again.{others}"
         )
 
 

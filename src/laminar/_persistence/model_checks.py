@@ -41,8 +41,9 @@ def check_data(data: Any) -> None:
     known = all(reader is None or class_name(type(reader)) in RECORDS for reader in readers)
     _require(known and list_of(TEXT).holds(data.notes), "the reader or the notes of the data are not valid")
     _require(optional(FINITE).holds(data.frame_rate), "the frame rate is no number")
-    if data.scaling is not None:
-        _check_scaling(data.scaling)
+    for scaling in data.scaling.values() if isinstance(data.scaling, dict) else [data.scaling]:
+        if scaling is not None:
+            _check_scaling(scaling)
 
 
 def _check_scaling(scaling: Any) -> None:

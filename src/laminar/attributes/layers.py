@@ -404,7 +404,9 @@ class AttributeLayers(LayerOutput):
 
     def _kept_samples(self) -> list[str]:
         # transform needs the nearest training samples and their smooth scores.
-        return super()._kept_samples() + ["_bank"] * bool(self._bank.has_graphs)
+        return super()._kept_samples() + ["principal scores of the nodes of its graphs (_bank)"] * bool(
+            self._bank.has_graphs
+        )
 
     def predict(self, X: Data, attribute: Hashable = None) -> np.ndarray:
         """Predict the class of an attribute, by the layer of that attribute.

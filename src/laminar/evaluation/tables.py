@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.clusters import READOUTS, reader
+from .._base.clusters import READOUTS, reader, refuse_without_codes
 from .._base.coding import Coder, Layer
 from .._base.spectral import kmeans
 from .._utils import threads
@@ -317,7 +317,9 @@ def _found(model: BaseEstimator, layer: int, view: Hashable) -> Layer:
 def _codes(model: BaseEstimator, layer: int, view: Hashable, X: ViewData | None) -> np.ndarray:
     """Return the codes of samples, or of the fit, as they are."""
     if X is None:
-        return _found(model, layer, view).representation
+        H = _found(model, layer, view).representation
+        refuse_without_codes(H, "the codes of the fit")
+        return H
     if _has_attributes(model):
         return model._transform(X, layer, "raw")
     if view is not None:

@@ -22,10 +22,10 @@ def first_few(names: Iterable[object]) -> str:
     Examples
     --------
     >>> first_few("abcde")
-    'a, b, c, ...'
+    'a, b, c and 2 more'
     """
     texts = [str(name) for name in names]
-    return ", ".join(texts[:SHOWN]) + (", ..." if len(texts) > SHOWN else "")
+    return ", ".join(texts[:SHOWN]) + (f" and {len(texts) - SHOWN} more" if len(texts) > SHOWN else "")
 
 
 def counted(n: int, noun: str) -> str:

@@ -250,7 +250,8 @@ def _read_like(paths: Path | dict[str, Path], like: Dataset, running: dict[str, 
     given = len(paths) if isinstance(paths, dict) else 1
     if given != max(len(expected), 1):
         names = f" ({', '.join(expected)})" if expected else ""
-        raise ValueError(f"like= was read from {max(len(expected), 1)} paths{names}, but {given} are given.")
+        n_inputs = max(len(expected), 1)
+        raise ValueError(f"the training data were read from {n_inputs} inputs{names}, and {given} are given here.")
     if expected and isinstance(paths, dict):
         # By name where the names are those of the views, otherwise in their order.
         if set(paths) != set(expected):

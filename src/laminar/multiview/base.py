@@ -153,7 +153,7 @@ class SharedCoder(CallbackSupportMixin, ViewCoder):
         ]
         # Spectral clusters of new samples are those of their nearest training samples.
         points = isinstance(self.clusters_, GraphClusters)
-        return super()._kept_samples() + hidden + ["clusters_"] * points
+        return super()._kept_samples() + hidden + ["codes in the form that is clustered (clusters_)"] * points
 
     def _weighted(self) -> np.ndarray:
         """Return transposed components, with the weights of their views."""

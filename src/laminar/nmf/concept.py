@@ -214,7 +214,7 @@ class ConceptFactorization(Factorizer):
 
     def _kept_samples(self) -> list[str]:
         # Of a kernel, transform compares new samples with some of those of the fit.
-        return super()._kept_samples() + ["_embedding.samples"] * ("_embedding" in vars(self))
+        return super()._kept_samples() + ["samples that span the others (_embedding)"] * ("_embedding" in vars(self))
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

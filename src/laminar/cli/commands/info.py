@@ -98,9 +98,10 @@ def changed_parameters(model: Any) -> dict[str, Any]:
 
 
 def _training_samples(file: ModelFile) -> str:
+    kept = ", ".join(file.training_samples)
     if file.has_training_codes:
-        return "codes and names are in the file"
-    return f"left out, but for {'; '.join(file.training_samples)}" if file.training_samples else "left out"
+        return f"in the file: {kept}"
+    return f"left out, but for {kept}" if kept else "left out"
 
 
 def _data_facts(data: Dataset) -> dict[str, Any]:
