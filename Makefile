@@ -13,7 +13,7 @@ help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 demo: .venv/.demo  ## draw faces, fit the models, print the table, write laminar-demo.png and faces.laminar
-	$(BIN)/laminar demo
+	$(BIN)/laminar demo --force
 
 test: .venv/.dev  ## fast tests and doctests, on two processes
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" -q -p no:randomly

@@ -41,7 +41,8 @@ def test_demo_without_an_extra_is_one_sentence(run, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "sentence"), [("no/demo.png", "folder that does not exist"), ("demo.docx", "must end in one of")]
+    ("name", "sentence"),
+    [("no/demo.png", "folder that does not exist"), ("demo.docx", "ends in .docx; results are written to")],
 )
 def test_output_is_checked_before_the_work(run, tmp_path, name, sentence):
     code, _, err = run("demo", "--output", tmp_path / name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,13 +61,21 @@ def check_output(path: str | os.PathLike, endings: Sequence[str] = CODE_ENDINGS,
         raise FileNotFoundError(f"{path} lies in a folder that does not exist: create {path.parent} first.")
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder: give the name of a file.")
-    if not os.access(path.parent, os.W_OK):
-        raise PermissionError(f"{path} cannot be written: no permission to write to the folder {path.parent}.")
+    _check_writable(path)
     if path.exists() and not force:
         raise FileExistsError(f"{path} exists: give another name, or replace it by force=True (--force).")
     ending = path.suffix.lower()
     if ending in _NEEDS:
         require(*_NEEDS[ending], f"writing {ending} files")
+
+
+def _check_writable(path: Path) -> None:
+    """Write a temporary file: permissions alone do not show that a disk is read-only or takes no files."""
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise PermissionError(f"{path} cannot be written, for its folder takes no files: {error.strerror}.") from None
 
 
 def _check_ending(path: Path, endings: Sequence[str]) -> None:

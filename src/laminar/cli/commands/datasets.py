@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -52,10 +54,20 @@ def datasets(
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())) and not force:
             raise FileExistsError(f"{folder} exists and is not empty: give another folder with -o, or --force.")
         folder.mkdir(parents=True, exist_ok=True)
-        files = write(folder, seed)
+        with tempfile.TemporaryDirectory(prefix=".laminar-", dir=folder) as partial:
+            files = write(Path(partial), seed)
+            for file in files:
+                _move(Path(partial) / file, folder / file)
         terminal.inform(f"Wrote {', '.join(files)} to {folder}.")
         _next(folder, files, terminal)
         terminal.finish({"folder": folder, "files": files})
+
+
+def _move(source: Path, target: Path) -> None:
+    """Move a complete file or folder to its place; a folder that is there is replaced."""
+    if target.is_dir():
+        shutil.rmtree(target)
+    source.replace(target)
 
 
 def _writer(name: str, available: list[str]) -> Callable[[Path, int], list[str]]:

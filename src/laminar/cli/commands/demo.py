@@ -12,7 +12,7 @@ import typer
 
 from laminar._utils.extras import require
 
-from ..options import Debug, Json, Quiet
+from ..options import Debug, Force, Json, Quiet
 from ..terminal import Terminal, session, table
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def demo(
     seed: Annotated[
         int, typer.Option(min=0, help="Seed of the faces, of the choice of labels and of the methods.")
     ] = 0,
+    force: Force = False,
     quiet: Quiet = False,
     as_json: Json = False,
     debug: Debug = False,
@@ -35,19 +36,21 @@ def demo(
 
     Prints, for identity, pose and light, clustering accuracy and NMI, the cross-validated accuracy of a linear
     classifier of the codes, and that of one which is given 10 % of the labels, as AttributeLayers is; writes a figure,
-    and AttributeLayers as a model file. Both replace those of an earlier demo. Less than a minute. Needs
-    laminar-nmf[plots].
+    and AttributeLayers as a model file. Less than a minute. Needs laminar-nmf[plots].
 
     \b
     Examples:
       laminar demo
-      laminar demo --size 24 --output faces.pdf
+      laminar demo --size 24 --output faces.pdf --force
     """  # noqa: D301 -- click keeps the line breaks of a paragraph after the character \b
     with session(quiet, as_json, debug) as terminal:
         start = time.perf_counter()
-        _check_figure(output)
-        _check_model(model)
+        from laminar._utils.files import replacing
         from laminar.cli import demo as experiment
+        from laminar.io.write import check_output
+
+        check_output(output, _formats(), force)
+        check_output(model, (".laminar",), force)
 
         result = experiment.run(size=size, seed=seed, watch=_watch(terminal))
         terminal.show(
@@ -55,7 +58,8 @@ def demo(
         )
         for found in _tables(result, experiment.row_names(result.scores)):
             terminal.show(found)
-        experiment.figure(result).savefig(output, dpi=200)
+        with replacing(output) as partial:
+            experiment.figure(result).savefig(partial, dpi=200)
         terminal.wrote(output)
         experiment.save(result, model, seed)
         terminal.wrote(model)
@@ -74,19 +78,10 @@ def _watch(terminal: Terminal):
     return watch
 
 
-def _check_figure(output: Path) -> None:
-    """Check format and folder of the figure before the fits."""
-    formats = require("matplotlib.figure", "plots", "laminar demo").Figure().canvas.get_supported_filetypes()
-    if output.suffix.lstrip(".").lower() not in formats:
-        raise ValueError(f"--output {output} must end in one of .{', .'.join(sorted(formats))}")
-    if not output.parent.is_dir():
-        raise FileNotFoundError(f"--output {output} lies in a folder that does not exist")
-
-
-def _check_model(path: Path) -> None:
-    from laminar.io.write import check_output
-
-    check_output(path, (".laminar",), force=True)
+def _formats() -> list[str]:
+    """Return the endings of figures."""
+    canvas = require("matplotlib.figure", "plots", "laminar demo").Figure().canvas
+    return sorted(f".{name}" for name in canvas.get_supported_filetypes())
 
 
 def _tables(result: Bunch, rows: list[str]) -> Iterator[Table]:
