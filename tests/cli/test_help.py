@@ -36,9 +36,10 @@ def test_examples_run_as_printed(helps, laminar, tmp_path):
     laminar("datasets", "wine", "-o", "cellar", cwd=tmp_path)
     (tmp_path / "cellar" / "wine.csv").rename(tmp_path / "wine.csv")
     order = sorted(NAMES, key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
+    (tmp_path / "own").mkdir()
     for name in order:
         for arguments in examples(helps[name]):
-            laminar(*arguments, "--quiet", cwd=tmp_path)
+            laminar(*arguments, "--quiet", cwd=tmp_path / "own" if name == "demo" else tmp_path)
 
 
 def test_main_examples_are_those_of_commands(helps):
