@@ -25,15 +25,17 @@ class Counts:
 
     def idf(self) -> np.ndarray:
         """Return log((1 + n) / (1 + df)) + 1."""
-        return np.log((1 + self.matrix.shape[0]) / (1 + self.document_frequency())) + 1
+        from sklearn.feature_extraction.text import TfidfTransformer
+
+        return TfidfTransformer().fit(self.matrix).idf_
 
     def tf_idf(self, idf: np.ndarray) -> sp.csr_array:
         """Return counts times idf, rows of length 1; zero rows stay zero."""
-        counts = self.matrix
-        weights = counts.data * idf[counts.indices]
-        rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-        weights /= np.sqrt(np.bincount(rows, weights**2, minlength=counts.shape[0]))[rows]
-        return sp.csr_array((weights.astype(np.float32), counts.indices, counts.indptr), shape=counts.shape)
+        from sklearn.feature_extraction.text import TfidfTransformer
+
+        transformer = TfidfTransformer()
+        transformer.idf_ = np.asarray(idf)  # of these texts, or of those that the words were chosen in
+        return sp.csr_array(transformer.transform(self.matrix).astype(np.float32))
 
 
 def count_words(
