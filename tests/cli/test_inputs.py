@@ -61,7 +61,7 @@ def test_table_with_blank_labels(steps, tmp_path):
     assert scores["X (13)"]["cultivar"]["probe"] > 0.9
 
 
-def test_texts(steps, tmp_path):
+def test_texts(steps, laminar, tmp_path):
     topics = {"sea": "ship harbour wave sailor storm", "kitchen": "bread oven flour butter sugar"}
     rng = np.random.default_rng(0)
     for i in range(20):
@@ -75,6 +75,8 @@ def test_texts(steps, tmp_path):
     assert "sparse" in fitted["reason"]
     assert len(codes) == 20
     assert scores["layer 0 (2)"]["class"]["accuracy"] == 1.0
+    shown = json.loads(laminar("info", "m.laminar", "--json", cwd=tmp_path).stdout)["strongest_features"]
+    assert sorted(sorted(words[:5]) for words in shown.values()) == sorted(sorted(t.split()) for t in topics.values())
 
 
 def test_video(steps, tmp_path):
@@ -134,3 +136,14 @@ def test_real_faces(steps, laminar, real_data, tmp_path):
     assert fitted["n_samples"] == 400
     assert len(found) == 400
     assert scores["identity (100)"]["identity"]["accuracy"] > scores["chance"]["identity"]["accuracy"]
+
+
+def test_model_without_layers(laminar, tmp_path):
+    rows = np.cumsum(np.random.default_rng(0).normal(size=(40, 4)), axis=0)
+    pandas.DataFrame(rows, columns=list("abcd")).assign(film="one").to_csv(tmp_path / "walk.csv", index=False)
+    done = laminar("fit", "walk.csv", "--group-column", "film", "-o", "m.laminar", cwd=tmp_path)
+    assert "SlowFeatureAnalysis (sequences in time, with negative values)" in done.stderr
+    assert len(laminar("transform", "m.laminar", "walk.csv", "-q", cwd=tmp_path).stdout.splitlines()) == 41
+    for command in ("cluster", "evaluate"):
+        refused = laminar(command, "m.laminar", cwd=tmp_path, code=2)
+        assert "has no layers to cluster or to score" in refused.stderr

@@ -37,6 +37,7 @@ def read_samples(paths: Sequence[Path], reading: Mapping[str, Any], terminal: Te
     """
     from laminar.io.read import read
 
+    terminal.progress.stage(f"reading {', '.join(map(str, paths))}")
     data = read(by_view(paths), verbose=terminal.verbose, **reading)
     report(data, terminal)
     if data.labels is not None and "labels" not in reading:  # of a file of labels the notes have the counts
@@ -65,6 +66,7 @@ def read_alike(file: ModelFile, paths: Sequence[Path], terminal: Terminal, *, sk
     """
     from laminar.io.read import read
 
+    terminal.progress.stage(f"reading {', '.join(map(str, paths))}")
     data = read(by_view(paths), like=file.data, skip_bad=skip_bad, verbose=terminal.verbose)
     report(data, terminal)
     _check_features(file, data)
@@ -145,6 +147,15 @@ def arguments_of(method, data: Dataset) -> dict[str, Any]:
     parameters = inspect.signature(method).parameters
     given = {"groups": data.groups, "observed": data.observed}
     return {name: value for name, value in given.items() if name in parameters and value is not None}
+
+
+def check_layers(model: Any) -> None:
+    """Refuse a model without layers, whose codes are neither clustered nor scored."""
+    if not hasattr(model, "layers_"):
+        raise ValueError(
+            f"{type(model).__name__} has no layers to cluster or to score: laminar transform gives its signals, and "
+            "laminar fit --model slow-feature-nmf has layers."
+        )
 
 
 def training_samples(file: ModelFile, path: Path) -> np.ndarray:

@@ -53,11 +53,12 @@ def cluster(
         from laminar._persistence.model_file import read_model
         from laminar.io.write import TABLE_ENDINGS, check_output, write_table
 
-        from ..samples import read_again, read_alike
+        from ..samples import check_layers, read_again, read_alike
 
         if output is not None:
             check_output(output, TABLE_ENDINGS, force)
         file = read_model(model)
+        check_layers(file.model)
         samples = read_alike(file, data, terminal, skip_bad=skip_bad) if data else None
         terminal.progress.stage("clusters")
         frame = clusters_of(file, model, samples, attribute, layer_of(layer), n_clusters)

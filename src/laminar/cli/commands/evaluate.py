@@ -58,11 +58,12 @@ def evaluate(
         from laminar._persistence.model_file import read_model
         from laminar.io.write import TABLE_ENDINGS, check_output, write_table
 
-        from ..samples import read_again, read_alike, training_samples
+        from ..samples import check_layers, read_again, read_alike, training_samples
 
         if output is not None:
             check_output(output, TABLE_ENDINGS, force)
         file = read_model(model)
+        check_layers(file.model)
         given = _given(file)
         samples = read_alike(file, data, terminal, skip_bad=skip_bad) if data else None
         training = None

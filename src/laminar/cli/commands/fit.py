@@ -82,6 +82,7 @@ def fit(
         seconds = time.perf_counter() - start
         facts = _facts(estimator, samples, seconds, choice.reason)
         terminal.inform(f"Fitted in {seconds:.1f} s.")
+        terminal.progress.stage(f"writing {target}")
         choices = [f"{type(estimator).__name__}: {choice.reason}"]
         run = record(samples, data, seed=seed, choices=choices, attributes=used, seconds=seconds)
         save_model(estimator, target, data=samples, run=run, training_codes=training_codes)
@@ -169,7 +170,9 @@ def _facts(estimator: BaseEstimator, samples: Dataset, seconds: float, reason: s
         "model": type(estimator).__name__,
         "reason": reason,
         "n_samples": samples.n_samples,
-        "layers": layer_names(estimator) if hasattr(estimator, "layers_") else [],
+        "layers": layer_names(estimator)
+        if hasattr(estimator, "layers_")
+        else [f"{len(estimator.components_)} signals"],
         "n_iter": int(getattr(estimator, "n_iter_", 0)),
         "seconds": round(seconds, 3),
     }

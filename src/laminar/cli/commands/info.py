@@ -55,7 +55,34 @@ def _model_info(path: Path, terminal: Terminal) -> None:
     file = read_model(path)
     facts = model_facts(file, path)
     terminal.show(_lines(f"{path}: {facts['model']}", _shown(facts)))
-    terminal.finish(facts)
+    strongest = strongest_features(file)
+    if strongest:
+        rows = [[str(a), ", ".join(names)] for a, names in list(strongest.items())[:20]]
+        terminal.show(table("Strongest features of the components", ["component", "features"], rows, text=[0, 1]))
+    terminal.finish({**facts, "strongest_features": strongest})
+
+
+def strongest_features(file: ModelFile, n_features: int = 6) -> dict[int, list[str]]:
+    """Return the names of the largest entries of each component, those below zero with a minus.
+
+    Parameters
+    ----------
+    file : ModelFile
+        Model and description of its data; without names of features nothing is returned.
+    n_features : int, default=6
+        Number of names for each component.
+
+    Returns
+    -------
+    dict
+        Number of the component -> names, in the order of the entries.
+    """
+    Z = getattr(file.model, "components_", None)
+    names = None if file.data is None else file.data.feature_names
+    if Z is None or not isinstance(names, np.ndarray) or Z.shape[1] != len(names):
+        return {}
+    order = np.argsort(-np.abs(Z), axis=1)[:, :n_features]
+    return {a: [f"{'-' * bool(Z[a, j] < 0)}{names[j]}" for j in order[a] if Z[a, j] != 0] for a in range(len(Z))}
 
 
 def model_facts(file: ModelFile, path: Path) -> dict[str, Any]:
@@ -124,6 +151,7 @@ def _data_info(paths: list[Path], reading: dict, terminal: Terminal) -> None:
 
     from ..samples import by_view, describe
 
+    terminal.progress.stage(f"reading {', '.join(map(str, paths))}")
     data = read(by_view(paths), verbose=terminal.verbose, **reading)
     facts: dict[str, Any] = {"n_samples": data.n_samples}
     for name, X in data.views().items():

@@ -57,6 +57,7 @@ def transform(
             check_output(output, CODE_ENDINGS, force)
         file = read_model(model)
         samples = read_alike(file, data, terminal, skip_bad=skip_bad)
+        terminal.progress.stage(f"codes of {samples.n_samples} samples")
         codes = codes_of(file.model, samples, layer, readout)
         facts = {"n_samples": len(codes), "columns": list(codes.columns), "output": output}
         if output is None:
