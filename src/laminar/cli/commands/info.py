@@ -125,9 +125,9 @@ def changed_parameters(model: Any) -> dict[str, Any]:
 
 
 def _training_samples(file: ModelFile) -> str:
-    kept = ", ".join(file.training_samples)
     if file.has_training_codes:
-        return f"in the file: {kept}"
+        return "codes" if file.data is None else "codes, names and labels"
+    kept = ", ".join(file.training_samples)
     return f"left out, but for {kept}" if kept else "left out"
 
 
