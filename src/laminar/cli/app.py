@@ -42,9 +42,10 @@ def main() -> None:
     try:
         raise SystemExit(build_app()(prog_name="laminar", standalone_mode=False) or 0)
     except UsageError as error:
-        text = " ".join(str(error.format_message()).split()).rstrip(".")
+        text = " ".join(str(error.format_message()).split())
+        text = text if text.endswith((".", "?")) else f"{text}."
         command = error.ctx.command_path if error.ctx is not None else "laminar"
-        fail(f"{text}. {command} --help has examples.", USAGE)
+        fail(f"{text} {command} --help has examples.", USAGE)
     except (typer.Abort, KeyboardInterrupt):
         fail("stopped; nothing was written.", FAILURE)
 

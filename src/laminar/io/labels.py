@@ -241,7 +241,7 @@ def _match_ids(data: Dataset, names: list[str], header: object, source: str) -> 
     if len(unmatched) == len(set(names)):
         raise ValueError(
             f"no id of {source} ({first_few(unmatched)}) belongs to a sample ({first_few(data.ids)}): "
-            "write the ids as the samples are named, or choose the right column with id_column."
+            "write the ids as the samples are named, in a column called id or in the first one."
         )
     is_name = header is None or str(header).lower() in ID_COLUMNS
     if not is_name and find_samples([str(header)], data)[0] >= 0:
