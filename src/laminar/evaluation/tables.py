@@ -132,7 +132,7 @@ def layer_attribute_table(
         for name, attribute in columns.items():
             scores["chance"] |= {(name, metric): _chance(attribute, metric, random_state) for metric in metrics}
         cells = [(name, label) for name in columns for label in rows]
-        for name, label in track(cells, "layer_attribute_table", unit="scores", verbose=verbose):
+        for name, label in track(cells, "scores of the layers", unit="scores", verbose=verbose):
             found = rows[label].scores(columns[name], metrics, group, n_init, random_state)
             scores.setdefault(label, {}).update({(name, metric): score for metric, score in found.items()})
     table = pandas.DataFrame.from_dict(scores, orient="index")

@@ -220,7 +220,7 @@ def _read_excel(path: Path, sheet: str | int | None, as_text: Sequence[str], all
         raise ValueError(f"{path} is not a readable .xlsx file: {error}") from error
     with book:
         name, notes = _sheet(path, sheet, [str(each) for each in book.sheet_names])
-        cells = book.parse(name, header=None, dtype=object, keep_default_na=False)
+        cells = pd.read_excel(book, name, header=None, dtype=object, keep_default_na=False)
     if cells.empty:
         raise ValueError(f"{path}: sheet {name!r} is empty.")
     names = [str(cell).strip() or UNNAMED for cell in cells.iloc[0]]
