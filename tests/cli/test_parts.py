@@ -170,6 +170,19 @@ def test_interrupt_names_written_files(capsys, tmp_path):
     assert capsys.readouterr().err == f"Error: stopped; already complete on disk: {tmp_path / 'codes.csv'}.\n"
 
 
+def test_interrupt_inside_compiled_code(capsys):
+    def interrupted():
+        with terminal.session(False, False, False):
+            try:
+                raise KeyboardInterrupt
+            except KeyboardInterrupt as error:
+                raise SystemError("a result with an exception set") from error
+
+    with pytest.raises(SystemExit):
+        interrupted()
+    assert capsys.readouterr().err.startswith("Error: stopped; nothing was written")
+
+
 def test_json_has_plain_values(capsys):
     found = terminal.Terminal(as_json=True)
     found.show("for people")

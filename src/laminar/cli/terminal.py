@@ -101,6 +101,8 @@ def session(quiet: bool, as_json: bool, debug: bool) -> Iterator[Terminal]:
     except Exception as error:
         if debug:
             traceback.print_exc()
+        if _is_interrupt(error):
+            fail(_stopped(terminal), FAILURE)
         fail(sentence(error), exit_code(error))
     finally:
         terminal.progress.hide()
@@ -158,6 +160,13 @@ def sentence(error: Exception) -> str:
     if isinstance(error, ValueError | TypeError | OSError | ImportError):
         return text or type(error).__name__
     return f"{type(error).__name__}: {text}. This should not happen: run it again with --debug to see where."
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether an error is due to Ctrl-C: inside compiled code it arrives as the cause of a SystemError."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _stopped(terminal: Terminal) -> str:
