@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -11,6 +12,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from . import runs
+from .interrupts import InterruptedFitWarning, interruptible
 from .progress import progress, stage, stages
 
 try:  # scikit-learn 1.9 and newer
@@ -102,7 +105,7 @@ def hooks(estimator: BaseEstimator, max_iter: int, X: Any, y: Any = None) -> Ite
     """Yield one function of (iteration, objective, fitted) that calls all callbacks and returns whether to stop.
 
     ``fitted`` returns the estimator as of this iteration. The seconds that callbacks are given are those since the
-    start of the fit, which may consist of several loops. The estimator must be fitted when the block ends:
+    start of the fit, which may consist of several loops. Ctrl-C stops the loops as a callback does. The estimator must be fitted when the block ends:
     scikit-learn's callbacks then receive it, with X and y. Iterations of pre-training reach the user's callback alone;
     with ``verbose=1`` the first of each layer is printed, and then one a second.
     """
@@ -113,6 +116,10 @@ def hooks(estimator: BaseEstimator, max_iter: int, X: Any, y: Any = None) -> Ite
         receivers.append(sklearn_callbacks)
     pretraining = _Pretraining()
     with ExitStack() as displays:
+        interrupt = displays.enter_context(interruptible())
+        run = runs.current()
+        if run is not None:
+            run.begin_fit(estimator, X, y)
         displays.enter_context(stages(type(estimator).__name__, estimator.verbose))
         stage(f"fit of {_size(X)}")
         if estimator.verbose:
@@ -126,12 +133,31 @@ def hooks(estimator: BaseEstimator, max_iter: int, X: Any, y: Any = None) -> Ite
             to = [estimator.callback] if estimator.callback is not None else []
             if layer is not None:
                 pretraining(state)
-            # A list, not a generator: every receiver is called, also after one that requests to stop.
-            return any([bool(receive(state)) for receive in (to + receivers if layer is None else to)])
+            with runs.recording(None):
+                # A list, not a generator: every receiver is called, also after one that requests to stop.
+                stops = any([bool(receive(state)) for receive in (to + receivers if layer is None else to)])
+            if run is not None:
+                run.write_if_due()
+            return stops
 
         yield hook
+        if interrupt.is_requested:
+            estimator.converged_ = False
         if sklearn_callbacks is not None:
             sklearn_callbacks.close()
+    if interrupt.is_requested:
+        _warn_interrupted(estimator, run)
+
+
+def _warn_interrupted(estimator: Any, run: runs.Run | None) -> None:
+    begun = 'To go on from there next time, fit inside laminar.checkpoint("run.ckpt", resume=True).'
+    cure = begun if run is None else run.cure()
+    warnings.warn(
+        f"{type(estimator).__name__} was interrupted in iteration {estimator.n_iter_}: it is fitted as of then, and "
+        f"converged_ is False. {cure}",
+        InterruptedFitWarning,
+        stacklevel=6,  # the caller of fit, seen through the context and scikit-learn's wrapper
+    )
 
 
 def _size(X: Any) -> str:
