@@ -96,12 +96,16 @@ def _checked(path: str | os.PathLike, seconds: float, sweeps: int | None, resume
         raise ValueError(f"sweeps must be a whole number above 0, or None; got {sweeps!r}.")
     file = CheckpointFile(Path(path).absolute())
     if file.path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder: give the name of a file in it, such as {Path(path) / 'run.ckpt'}.")
+        raise IsADirectoryError(
+            f"{path} is a folder: give the name of a file in it, such as {Path(path) / 'run.ckpt'}."
+        )
     if not file.path.parent.is_dir():
         raise FileNotFoundError(f"{path} lies in a folder that does not exist: create {file.path.parent} first.")
     if file.exists() and not resume:
         found = file.path if file.path.exists() else file.old
-        raise FileExistsError(f"{found} is there already: resume=True goes on from it; or delete it, to start again.")
+        raise FileExistsError(
+            f"{found} is there already: resume it (resume=True, or --resume), or delete it to start again."
+        )
     return file
 
 
@@ -153,8 +157,8 @@ class Checkpoint:
         found, stored = digest(dict(start)), self._stored("loops", len(self.loops))
         if stored is not None and stored["start"] != found:
             raise ValueError(
-                f"{self.file.path} does not belong to this fit, whose iterations start elsewhere: other groups, or other "
-                "versions of numpy or of the processor. Resume it where it was written, or delete it to start again."
+                f"{self.file.path} is not of this fit, whose iterations start elsewhere: with other groups, or on "
+                "another machine. Resume it as it began, or give another path. The file is left as it is."
             )
         self.loops.append({"start": found, "counters": None, "state": None})
         loop = RecordedLoop(self, self.loops[-1], monitor)
@@ -263,7 +267,7 @@ class RecordedLoop(Loop):
         if self.run.is_closed:
             return
         is_last = interrupts.is_requested()
-        if not is_last and (not self.monitor.running or not self.run.is_due()):
+        if not is_last and (self.monitor.stopped or not self.run.is_due()):
             return
         # By Ctrl-C alone: the callback was called before, and a fit it stops is complete.
         self.entry["counters"] = {**self.monitor.counters(), **({"stopped": False} if is_last else {})}

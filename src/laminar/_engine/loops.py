@@ -29,9 +29,8 @@ def recorded(monitor: Monitor, start: Mapping[str, Any] | None = None) -> Iterat
         ``stored`` is the state to go on from. Loops inside another loop are part of its iterations and have none.
     """
     run = runs.current()
-    if run is None or start is None or interrupts.in_loop():
-        loop = Loop()
-    else:
+    loop = Loop()
+    if run is not None and start is not None and not interrupts.in_loop():
         loop = run.begin_loop(monitor, start)
     with interrupts.iterating():
         yield loop

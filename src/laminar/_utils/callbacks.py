@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from . import runs
-from .interrupts import InterruptedFitWarning, interruptible
+from .interrupts import end_interrupted, interruptible
 from .progress import progress, stage, stages
 
 try:  # scikit-learn 1.9 and newer
@@ -105,9 +104,10 @@ def hooks(estimator: BaseEstimator, max_iter: int, X: Any, y: Any = None) -> Ite
     """Yield one function of (iteration, objective, fitted) that calls all callbacks and returns whether to stop.
 
     ``fitted`` returns the estimator as of this iteration. The seconds that callbacks are given are those since the
-    start of the fit, which may consist of several loops. Ctrl-C stops the loops as a callback does. The estimator must be fitted when the block ends:
-    scikit-learn's callbacks then receive it, with X and y. Iterations of pre-training reach the user's callback alone;
-    with ``verbose=1`` the first of each layer is printed, and then one a second.
+    start of the fit, which may consist of several loops. The estimator must be fitted when the block ends:
+    scikit-learn's callbacks then receive it, with X and y. Ctrl-C stops the loops as a callback does. Iterations of
+    pre-training reach the user's callback alone; with ``verbose=1`` the first of each layer is printed, and then one a
+    second.
     """
     start = time.perf_counter()
     receivers: list[Callable[[FitState], object]] = []
@@ -146,17 +146,15 @@ def hooks(estimator: BaseEstimator, max_iter: int, X: Any, y: Any = None) -> Ite
         if sklearn_callbacks is not None:
             sklearn_callbacks.close()
     if interrupt.is_requested:
-        _warn_interrupted(estimator, run)
+        _end_interrupted(estimator, run)
 
 
-def _warn_interrupted(estimator: Any, run: runs.Run | None) -> None:
+def _end_interrupted(estimator: Any, run: runs.Run | None) -> None:
     begun = 'To go on from there next time, fit inside laminar.checkpoint("run.ckpt", resume=True).'
     cure = begun if run is None else run.cure()
-    warnings.warn(
+    end_interrupted(
         f"{type(estimator).__name__} was interrupted in iteration {estimator.n_iter_}: it is fitted as of then, and "
-        f"converged_ is False. {cure}",
-        InterruptedFitWarning,
-        stacklevel=6,  # the caller of fit, seen through the context and scikit-learn's wrapper
+        f"converged_ is False. {cure}"
     )
 
 

@@ -1,9 +1,15 @@
-"""Ctrl-C in a fit: the first one ends it after the iteration that runs, the second one at once."""
+"""Ctrl-C in a fit: the first one ends it after the iteration that runs, the second one at once.
+
+The estimator is then fitted as of that iteration. In an interactive session that is a warning and the session goes on;
+a program gets a KeyboardInterrupt after the fitted attributes are set, so that it ends as ever.
+"""
 
 from __future__ import annotations
 
 import signal
+import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -15,20 +21,21 @@ from sklearn.exceptions import ConvergenceWarning
 class InterruptedFitWarning(ConvergenceWarning):
     """A fit was interrupted: the estimator is fitted as of the last iteration, and ``converged_`` is False.
 
+    It is given in interactive sessions. In a program the same text is that of a KeyboardInterrupt.
+
     Examples
     --------
     >>> import signal
-    >>> import warnings
     >>> import numpy as np
     >>> from laminar import NMF
-    >>> from laminar.callbacks import InterruptedFitWarning
     >>> X = np.random.default_rng(0).random((20, 6))
-    >>> stop = lambda state: signal.raise_signal(signal.SIGINT) if state.iteration == 3 else None
-    >>> with warnings.catch_warnings(record=True) as found:
-    ...     warnings.simplefilter("always")
-    ...     model = NMF(2, tol=0, callback=stop).fit(X)
-    >>> [warning.category is InterruptedFitWarning for warning in found], model.n_iter_, model.converged_
-    ([True], 3, False)
+    >>> ctrl_c = lambda state: signal.raise_signal(signal.SIGINT) if state.iteration == 3 else None
+    >>> model = NMF(2, tol=0, callback=ctrl_c)
+    >>> try:
+    ...     _ = model.fit(X)
+    ... except KeyboardInterrupt:
+    ...     model.n_iter_, model.converged_
+    (3, False)
     """
 
 
@@ -47,11 +54,11 @@ _depth: ContextVar[int] = ContextVar("laminar_loop_depth", default=0)  # loops i
 def interruptible() -> Iterator[Interrupt]:
     """Let Ctrl-C stop the loops of the block after an iteration; outside of loops it raises KeyboardInterrupt.
 
-    Signals arrive in the main thread. A handler that is not Python's own belongs to the program, and stays.
+    What is yielded records it, for the outermost of nested fits. Signals arrive in the main thread. A handler that is
+    not Python's own belongs to the program, and stays.
     """
-    outer = _fit.get()
-    if outer is not None:  # a fit inside a fit
-        yield outer
+    if _fit.get() is not None:  # a fit inside a fit
+        yield Interrupt()
         return
     found = Interrupt()
     token = _fit.set(found)
@@ -82,6 +89,13 @@ def _handling(found: Interrupt) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def end_interrupted(text: str) -> None:
+    """Warn in an interactive session, and elsewhere raise KeyboardInterrupt."""
+    if not hasattr(sys, "ps1"):
+        raise KeyboardInterrupt(text)
+    warnings.warn(text, InterruptedFitWarning, stacklevel=7)  # the caller of fit, seen through scikit-learn's wrapper
 
 
 @contextmanager
