@@ -103,7 +103,7 @@ def _read(path: Path) -> dict[str, Any]:
         header, tensors, is_intact = safetensors_file.read(path)
         kind = header.metadata.get("format")
     except ModelFileError as error:
-        raise Damaged(f"{path} is not a checkpoint of Laminar, or is damaged: {_reason(error, path)}") from error
+        raise Damaged(str(error).replace("model file", "checkpoint")) from error
     if kind != FORMAT:
         raise ModelFileError(f"{path} is not a checkpoint of Laminar: give another path, it is left as it is.")
     if not is_intact:
@@ -121,8 +121,3 @@ def _read(path: Path) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError) as error:
         raise Damaged(f"{path} is damaged: {error}.") from error
     return found
-
-
-def _reason(error: Exception, path: Path) -> str:
-    """Return the sentence of an error about a file without the name of the file."""
-    return str(error).removeprefix(f"{path} ").removeprefix("is ")
