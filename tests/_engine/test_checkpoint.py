@@ -278,11 +278,13 @@ def test_another_version_is_refused(path, stopped, monkeypatch):
 
 def test_partial_files_of_killed_processes_are_removed(path, stopped):
     stopped()
-    (path.parent / ".run.ckpt-abc.new").write_bytes(b"half")
-    (path.parent / ".other-abc.new").write_bytes(b"of another program")
+    partial = checkpoint_file.CheckpointFile(path).partial
+    partial.mkdir()
+    (partial / ".tmpAbc").write_bytes(b"half")
+    (path.parent / ".tmpAbc").write_bytes(b"of another program")
     with checkpoint(path, resume=True):
         fitted("NMF")
-    assert list(contents(path.parent)) == [".other-abc.new"]
+    assert list(contents(path.parent)) == [".tmpAbc"]
 
 
 def test_full_disk_stops_nothing(path, monkeypatch):

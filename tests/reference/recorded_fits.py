@@ -41,7 +41,7 @@ REPEATED = {
     "batches": ("DeepSemiNMF", ((6, 3),), {"batch_size": 20}, MIXED, None),
     "NeNMF": ("NMF", (4,), {"solver": "apg", "rule": "published"}, POSITIVE, None),
     "SmoothedSemiNMF": ("SmoothedSemiNMF", (4,), {}, POSITIVE, None),
-    "published views": ("MultiViewDeepNMF", ((6, 3),), {"rule": "published", "gamma": 2}, VIEWS, None),
+    "published views": ("MultiViewDeepNMF", ((6, 3),), {"rule": "published", "gamma": 4}, VIEWS, None),
 }
 """Those with a loop that is repeated from its start."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
@@ -46,9 +47,9 @@ class CheckpointFile:
         return self.path.with_name(f"{self.path.name}.old")
 
     @property
-    def new(self) -> Path:
-        """The next one, before it takes its place."""
-        return self.path.with_name(f"{self.path.name}.new")
+    def partial(self) -> Path:
+        """A folder of its own for the next one until it is complete: safetensors gives files names of its choice."""
+        return self.path.with_name(f".{self.path.name}.laminar-partial")
 
     def exists(self) -> bool:
         """Whether there is a checkpoint."""
@@ -59,10 +60,13 @@ class CheckpointFile:
         encoder = Encoder()
         text = dump(encoder.encode(dict(tree), "run"))
         metadata = {"format": FORMAT, "laminar": __version__, "tree": text}
-        safetensors_file.write(self.new, encoder.tensors, metadata)
+        self.partial.mkdir(exist_ok=True)
+        new = self.partial / self.path.name
+        safetensors_file.write(new, encoder.tensors, metadata)
         if self.path.exists():
             self.path.replace(self.old)
-        self.new.replace(self.path)
+        new.replace(self.path)
+        self.remove_partial()
 
     def read(self) -> dict[str, Any]:
         """Return the last checkpoint, or with a warning the one before it where the last is damaged."""
@@ -87,11 +91,7 @@ class CheckpointFile:
 
     def remove_partial(self) -> None:
         """Delete what a process that was killed while it wrote has left."""
-        # Names as `replacing` gives them.
-        left = [p for p in self.path.parent.glob("*.new") if p.name.startswith(f".{self.path.name}-")]
-        for path in [self.new, *left]:
-            with suppress(OSError):
-                path.unlink(missing_ok=True)
+        shutil.rmtree(self.partial, ignore_errors=True)
 
 
 class Damaged(ModelFileError):
