@@ -259,6 +259,25 @@ def test_unreadable_files_are_refused_and_kept(path, stopped, change, reason):
     assert contents(path.parent) == before
 
 
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda run: run.pop("loops"), "holds no run"),
+        (lambda run: run["loops"][0].pop("counters"), "holds no run"),
+        (lambda run: run["fits"][0].pop("data"), "holds no run"),
+        (lambda run: run["loops"][0]["state"]["point"].update(H=np.zeros((3, 4))), "other shapes than their start"),
+    ],
+)
+def test_well_formed_file_of_another_content_is_refused(path, stopped, change, reason):
+    stopped()
+    file = checkpoint_file.CheckpointFile(path)
+    run = file.read()
+    change(run)
+    file.write(run)
+    with pytest.raises(ModelFileError, match=reason), checkpoint(path, resume=True):
+        fitted("NMF")
+
+
 def test_model_file_is_refused(path):
     from laminar._persistence.model_file import save_model
 

@@ -93,7 +93,7 @@ def _handling(found: Interrupt) -> Iterator[None]:
 
 def end_interrupted(text: str) -> None:
     """Warn in an interactive session, and elsewhere raise KeyboardInterrupt."""
-    if not hasattr(sys, "ps1"):
+    if not (hasattr(sys, "ps1") or sys.flags.interactive):
         raise KeyboardInterrupt(text)
     warnings.warn(text, InterruptedFitWarning, stacklevel=7)  # the caller of fit, seen through scikit-learn's wrapper
 

@@ -77,7 +77,7 @@ class FineTuning:
         units = safe_divide(np.full_like(energies, level), energies)
         weights = (energies > 0) / max(1, int(np.count_nonzero(energies)))
         factors = self._start(H, weights**gamma * units)
-        with recorded(monitor, factors) as loop:
+        with recorded(monitor, {"factors": factors, "weights": weights}) as loop:
             if loop.stored is not None:
                 factors, weights = loop.stored["factors"], loop.stored["weights"]
             while monitor.running:
