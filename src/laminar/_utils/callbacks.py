@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -133,7 +133,7 @@ def hooks(estimator: BaseEstimator, max_iter: int, X: Any, y: Any = None) -> Ite
             to = [estimator.callback] if estimator.callback is not None else []
             if layer is not None:
                 pretraining(state)
-            with runs.recording(None):
+            with nullcontext() if run is None else runs.recording(None):
                 # A list, not a generator: every receiver is called, also after one that requests to stop.
                 stops = any([bool(receive(state)) for receive in (to + receivers if layer is None else to)])
             if run is not None:

@@ -67,7 +67,7 @@ def fit(
       laminar fit faces/ --labels few.csv -o faces.laminar
       laminar fit faces/ --model deep-semi-nmf --layers 100,40 -o deep.laminar
       laminar fit wine.csv --id-column bottle --label-columns cultivar --scale standard -o wine.laminar
-      laminar fit faces/ --checkpoint faces.ckpt --resume -o faces.laminar
+      laminar fit faces/ --model nmf --checkpoint run.ckpt --resume -o long.laminar
     """  # noqa: D301 -- click keeps the line breaks of a paragraph after the character \b
     with session(quiet, as_json, debug) as terminal, _recorded(checkpoint, resume, terminal):
         from laminar._persistence.model_file import save_model
