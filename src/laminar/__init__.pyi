@@ -8,6 +8,7 @@ from . import metrics as metrics
 from . import plots as plots
 from . import temporal as temporal
 from . import testing as testing
+from ._engine.checkpoint import checkpoint as checkpoint
 from ._persistence.model_file import load as load
 from .attributes.layers import AttributeLayers as AttributeLayers
 from .deep.multilayer import MultiLayerNMF as MultiLayerNMF

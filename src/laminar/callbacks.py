@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ._utils.callbacks import FitState
+from ._utils.interrupts import InterruptedFitWarning
 
-__all__ = ["FitState", "ReconstructionStop"]
+__all__ = ["FitState", "InterruptedFitWarning", "ReconstructionStop"]
 
 
 @dataclass

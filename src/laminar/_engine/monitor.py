@@ -8,11 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from .._utils import interrupts
+
 Snapshot = Callable[[], Mapping[str, Any]]
 """Returns the factors of an iteration, valid until the next one begins."""
 
 Callback = Callable[[int, float, Snapshot], object]
 """``(iteration, objective, snapshot)``, called after each iteration; returning True stops."""
+
+
+COUNTERS = ("history", "iterations", "n_iter", "converged", "stopped", "exhausted", "small_decreases")
+"""What changes in a monitor from iteration to iteration."""
 
 
 @dataclass
@@ -33,7 +39,7 @@ class Monitor:
     iterations: list[int] = field(default_factory=list)  # of the entries of the history
     n_iter: int = 0
     converged: bool = False
-    stopped: bool = False  # by the callback
+    stopped: bool = False  # by the callback, or by Ctrl-C
     exhausted: bool = False  # by rounding, far above which the objective still is
     small_decreases: int = 0  # in a row, up to the last iteration
 
@@ -54,9 +60,19 @@ class Monitor:
         self.converged = self.tol > 0 and enough and residual <= np.sqrt(self.tol)
 
     def report(self, snapshot: Snapshot = dict) -> None:
-        """Call the callback, which may stop the iteration."""
+        """Call the callback, which may stop the iteration, as Ctrl-C does."""
         if self.callback is not None:
             self.stopped = bool(self.callback(self.n_iter, self.history[-1], snapshot))
+        self.stopped = self.stopped or interrupts.is_requested()
+
+    def counters(self) -> dict[str, Any]:
+        """Return history and counts; `restore` sets them."""
+        return {name: getattr(self, name) for name in COUNTERS}
+
+    def restore(self, counters: Mapping[str, Any]) -> None:
+        """Set history and counts."""
+        for name in COUNTERS:
+            setattr(self, name, counters[name])
 
     def step(self, value: float, snapshot: Snapshot = dict, rounding_error: float = 0.0) -> None:
         """Count, record and report one iteration that is always accepted."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from .._utils import threads
+from .._utils.runs import Loop, Tree
 from .constraints import Constraint
 from .linalg.blocked import column_dots
 from .linalg.small import safe_divide
+from .loops import recorded
 from .monitor import Monitor, Solution
 from .objective import Evaluation
 from .problem import Factors, Solvable
@@ -45,7 +48,7 @@ class Extrapolation:
 
 @dataclass
 class State:
-    """Everything the loop needs between two sweeps; pickled, it is a checkpoint."""
+    """Everything the loop needs between two sweeps: stored, it is a checkpoint."""
 
     point: dict[str, np.ndarray]  # where the next sweep starts: extrapolated
     accepted: dict[str, np.ndarray]  # the factors that the last entry of the history belongs to
@@ -53,6 +56,19 @@ class State:
     extrapolation: Extrapolation | None = None
     evaluate_every: int = 1
     updated: dict[str, np.ndarray] = field(default_factory=dict)  # results of the last updates, not extrapolated
+
+    def stored(self) -> Tree:
+        """Return what a checkpoint holds beside the monitor; arrays that are one object stay one in `restore`."""
+        momentum = None if self.extrapolation is None else [self.extrapolation.beta, self.extrapolation.bound]
+        factors = {"point": self.point, "accepted": self.accepted, "updated": self.updated}
+        return {**{name: dict(F) for name, F in factors.items()}, "momentum": momentum}
+
+    def restore(self, stored: Mapping[str, Any]) -> None:
+        """Set what `stored` returned; of a complete loop the accepted factors are all."""
+        self.accepted = stored["accepted"]
+        self.point, self.updated = stored.get("point", dict(self.accepted)), stored.get("updated", {})
+        if self.extrapolation is not None and stored.get("momentum"):
+            self.extrapolation.beta, self.extrapolation.bound = stored["momentum"]
 
 
 def solve(
@@ -89,14 +105,17 @@ def solve(
     momentum = Extrapolation() if extrapolate else None
     state = State(dict(factors), dict(factors), monitor or Monitor(), momentum, evaluate_every)
     del factors  # frees a tall start after the first sweep
-    with threads.own_threads():
+    with threads.own_threads(), recorded(state.monitor, state.point) as loop:
+        if loop.stored is not None:
+            state.restore(loop.stored)
         while state.monitor.running:
-            sweep(problem, updates, state)
+            sweep(problem, updates, state, loop)
+        loop.complete({"accepted": state.accepted})
     return Solution.reached(state.accepted, state.monitor)
 
 
-def sweep(problem: Solvable, updates: Mapping[str, Update], state: State) -> None:
-    """Update every factor once, evaluate, and accept the result or restart."""
+def sweep(problem: Solvable, updates: Mapping[str, Update], state: State, loop: Loop | None = None) -> None:
+    """Update every factor once, evaluate, and accept the result or restart; offer the state to the record."""
     monitor = state.monitor
     monitor.n_iter += 1
     evaluate = monitor.n_iter in (1, monitor.max_iter) or monitor.n_iter % state.evaluate_every == 0
@@ -113,6 +132,8 @@ def sweep(problem: Solvable, updates: Mapping[str, Update], state: State) -> Non
     if evaluate:
         _accept_or_restart(state, trial, objective.evaluate(trial[last]), residual)
     monitor.report(lambda: state.accepted if evaluate else trial)
+    if loop is not None:
+        loop.keep(state.stored)
     if monitor.stopped and not evaluate:  # or the sweeps since the last evaluation would be lost
         _accept_or_restart(state, trial, objective.evaluate(trial[last]), residual)
 

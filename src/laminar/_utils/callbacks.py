@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from . import runs
+from .interrupts import end_interrupted, interruptible
 from .progress import progress, stage, stages
 
 try:  # scikit-learn 1.9 and newer
@@ -103,8 +105,9 @@ def hooks(estimator: BaseEstimator, max_iter: int, X: Any, y: Any = None) -> Ite
 
     ``fitted`` returns the estimator as of this iteration. The seconds that callbacks are given are those since the
     start of the fit, which may consist of several loops. The estimator must be fitted when the block ends:
-    scikit-learn's callbacks then receive it, with X and y. Iterations of pre-training reach the user's callback alone;
-    with ``verbose=1`` the first of each layer is printed, and then one a second.
+    scikit-learn's callbacks then receive it, with X and y. Ctrl-C stops the loops as a callback does. Iterations of
+    pre-training reach the user's callback alone; with ``verbose=1`` the first of each layer is printed, and then one a
+    second.
     """
     start = time.perf_counter()
     receivers: list[Callable[[FitState], object]] = []
@@ -113,6 +116,10 @@ def hooks(estimator: BaseEstimator, max_iter: int, X: Any, y: Any = None) -> Ite
         receivers.append(sklearn_callbacks)
     pretraining = _Pretraining()
     with ExitStack() as displays:
+        interrupt = displays.enter_context(interruptible())
+        run = runs.current()
+        if run is not None:
+            run.begin_fit(estimator, X, y)
         displays.enter_context(stages(type(estimator).__name__, estimator.verbose))
         stage(f"fit of {_size(X)}")
         if estimator.verbose:
@@ -126,12 +133,29 @@ def hooks(estimator: BaseEstimator, max_iter: int, X: Any, y: Any = None) -> Ite
             to = [estimator.callback] if estimator.callback is not None else []
             if layer is not None:
                 pretraining(state)
-            # A list, not a generator: every receiver is called, also after one that requests to stop.
-            return any([bool(receive(state)) for receive in (to + receivers if layer is None else to)])
+            with nullcontext() if run is None else runs.recording(None):
+                # A list, not a generator: every receiver is called, also after one that requests to stop.
+                stops = any([bool(receive(state)) for receive in (to + receivers if layer is None else to)])
+            if run is not None:
+                run.write_if_due()
+            return stops
 
         yield hook
+        if interrupt.is_requested:
+            estimator.converged_ = False
         if sklearn_callbacks is not None:
             sklearn_callbacks.close()
+    if interrupt.is_requested:
+        _end_interrupted(estimator, run)
+
+
+def _end_interrupted(estimator: Any, run: runs.Run | None) -> None:
+    begun = 'To go on from there next time, fit inside laminar.checkpoint("run.ckpt", resume=True).'
+    cure = begun if run is None else run.cure()
+    end_interrupted(
+        f"{type(estimator).__name__} was interrupted in iteration {estimator.n_iter_}: it is fitted as of then, and "
+        f"converged_ is False. {cure}"
+    )
 
 
 def _size(X: Any) -> str:

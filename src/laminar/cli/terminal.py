@@ -41,6 +41,7 @@ class Terminal:
     def __init__(self, quiet: bool = False, as_json: bool = False):
         self.is_quiet, self.as_json = quiet, as_json
         self.written: list[Path] = []
+        self.checkpoint: Path | None = None  # of the fit, if it is recorded
         self.progress = Progress(is_shown=not quiet)
 
     @property
@@ -170,6 +171,8 @@ def _is_interrupt(error: BaseException | None) -> bool:
 
 
 def _stopped(terminal: Terminal) -> str:
+    if terminal.checkpoint is not None and terminal.checkpoint.exists():
+        return f"stopped; the same call with --resume goes on from {terminal.checkpoint}."
     if not terminal.written:
         return "stopped; nothing was written, and files that were there are as they were."
     return f"stopped; already complete on disk: {', '.join(map(str, terminal.written))}."

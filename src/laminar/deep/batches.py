@@ -15,6 +15,7 @@ from .._base.clusters import refuse_without_codes
 from .._engine.data.matrix import Matrix
 from .._engine.data.wrap import wrap
 from .._engine.linalg.small import ridged
+from .._engine.loops import recorded
 from .._engine.monitor import Solution
 from .._utils import threads
 from .._utils.callbacks import Hook
@@ -98,9 +99,10 @@ class Batches(Deep):
             return self._codes_of_layers(data, weights), weights
 
         monitor = replace(self._monitor(data, hook, layers), n_small=n_small)
-        while monitor.running:
-            costs = (online.learn(wrap(X[batches[i]]), self._exact_codes)[1] for i in rng.permutation(len(batches)))
-            monitor.step(sum(costs) * (online.unit / data.scale) ** 2, lambda: {"weights": online.weights})
+        with recorded(monitor):
+            while monitor.running:
+                costs = (online.learn(wrap(X[batches[i]]), self._exact_codes)[1] for i in rng.permutation(len(batches)))
+                monitor.step(sum(costs) * (online.unit / data.scale) ** 2, lambda: {"weights": online.weights})
         return self._reached(*layers({"weights": online.weights}), Solution.reached({}, monitor))
 
     def _first_batch(self, data: Matrix, init=None, hook: Hook = lambda *_, **__: False) -> Online:

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.linalg import svd
 
+from .._engine.loops import recorded
 from .._engine.monitor import Monitor
 from ..graphs import GraphOperator
 
@@ -54,15 +55,18 @@ def algorithm(
         After the last sweep.
     """
     H, Z = [h.copy() for h in codes], [z.copy() for z in weights]
-    for _ in range(monitor.max_iter):
-        basis = refit(X, H[-1], Z, 0, None)
-        H[0] = step(X, H[0], basis, graphs[0], eta)
-        for i in range(1, len(Z)):
-            basis = refit(X, H[-1], Z, i, basis)
-            H[i] = step(X, H[i], basis, graphs[i], eta)
-        monitor.step(objective(X, H[-1], basis, graphs[-1]), lambda: {"codes": H, "weights": Z})
-        if monitor.stopped:
-            break
+    with recorded(monitor, {"codes": H, "weights": Z}) as loop:
+        if loop.stored is not None:
+            H, Z = loop.stored["codes"], loop.stored["weights"]
+        while monitor.n_iter < monitor.max_iter and not monitor.stopped:
+            basis = refit(X, H[-1], Z, 0, None)
+            H[0] = step(X, H[0], basis, graphs[0], eta)
+            for i in range(1, len(Z)):
+                basis = refit(X, H[-1], Z, i, basis)
+                H[i] = step(X, H[i], basis, graphs[i], eta)
+            monitor.step(objective(X, H[-1], basis, graphs[-1]), lambda: {"codes": H, "weights": Z})
+            loop.keep(lambda: {"codes": H, "weights": Z})
+        loop.complete({"codes": H, "weights": Z})
     monitor.converged = has_converged(monitor.history, monitor.tol)
     return H, Z
 
@@ -87,10 +91,14 @@ def layer(
     X: np.ndarray, H: np.ndarray, graph: Graph, monitor: Monitor, eta: float = 0.5
 ) -> tuple[np.ndarray, np.ndarray]:
     """Semi-NMF (or WSF) of one layer: the published pre-training. The monitor records its objective."""
-    while monitor.n_iter < monitor.max_iter and not monitor.stopped:
-        Z = pinv(H) @ X
-        H = step(X, H, Z, graph, eta)
-        monitor.step(objective(X, H, Z, graph), partial(dict, codes=[H], weights=[Z]))
+    with recorded(monitor, {"H": H}) as loop:
+        H = H if loop.stored is None else loop.stored["H"]
+        while monitor.n_iter < monitor.max_iter and not monitor.stopped:
+            Z = pinv(H) @ X
+            H = step(X, H, Z, graph, eta)
+            monitor.step(objective(X, H, Z, graph), partial(dict, codes=[H], weights=[Z]))
+            loop.keep(partial(dict, H=H))
+        loop.complete({"H": H})
     return H, pinv(H) @ X
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from .._base.coding import Layer
 from .._engine.data.derived import Stacked
 from .._engine.linalg.small import safe_divide
+from .._engine.loops import recorded
 from .._engine.monitor import Callback, Monitor, Solution
+from .._utils import interrupts
 from ..graphs import GraphOperator
 from .consensus import SharedCodes, all_views, reporting
 from .layers import Hidden, Pretraining
@@ -74,23 +77,29 @@ class FineTuning:
         units = safe_divide(np.full_like(energies, level), energies)
         weights = (energies > 0) / max(1, int(np.count_nonzero(energies)))
         factors = self._start(H, weights**gamma * units)
-        while monitor.running:
-            powers = weights**gamma * units
-            constant = self.floor / 2 * float(powers @ energies)
-            inner = Monitor(
-                min(n_sweeps, monitor.max_iter - monitor.n_iter),
-                monitor.tol,
-                _after(monitor, constant, weights, powers),
-            )
-            solution = self.penalised(powers).solve(powers, factors, inner)
-            monitor.n_iter, monitor.stopped = monitor.n_iter + inner.n_iter, inner.stopped
-            monitor.iterations += [monitor.n_iter - inner.n_iter + i for i in solution.iterations]
-            monitor.history += [value + constant for value in solution.history]
-            Z, residuals = self.residuals(solution.factors["H"])
-            before, relative = weights, np.where(energies > 0, units * residuals + self.floor * level, np.inf)
-            weights = residual_weights(relative, gamma) if level else weights
-            monitor.converged = solution.converged and bool(np.abs(weights - before).max() <= monitor.tol)
-            factors = {"H": solution.factors["H"], "Z": Z * self.shared.roots(weights**gamma * units, Z.dtype)}
+        with recorded(monitor, {"factors": factors, "weights": weights}) as loop:
+            if loop.stored is not None:
+                factors, weights = loop.stored["factors"], loop.stored["weights"]
+            while monitor.running:
+                powers = weights**gamma * units
+                constant = self.floor / 2 * float(powers @ energies)
+                inner = Monitor(
+                    min(n_sweeps, monitor.max_iter - monitor.n_iter),
+                    monitor.tol,
+                    _after(monitor, constant, weights, powers),
+                )
+                solution = self.penalised(powers).solve(powers, factors, inner)
+                monitor.n_iter += inner.n_iter
+                monitor.stopped = inner.stopped or interrupts.is_requested()
+                monitor.iterations += [monitor.n_iter - inner.n_iter + i for i in solution.iterations]
+                monitor.history += [value + constant for value in solution.history]
+                Z, residuals = self.residuals(solution.factors["H"])
+                before, relative = weights, np.where(energies > 0, units * residuals + self.floor * level, np.inf)
+                weights = residual_weights(relative, gamma) if level else weights
+                monitor.converged = solution.converged and bool(np.abs(weights - before).max() <= monitor.tol)
+                factors = {"H": solution.factors["H"], "Z": Z * self.shared.roots(weights**gamma * units, Z.dtype)}
+                loop.keep(partial(dict, factors=factors, weights=weights))
+            loop.complete({"factors": factors, "weights": weights})
         return Solution.reached({"H": factors["H"], "weights": weights, "powers": weights**gamma * units}, monitor)
 
     def _energies(self) -> np.ndarray:

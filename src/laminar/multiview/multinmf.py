@@ -17,6 +17,7 @@ from .._base.output import OUTPUT
 from .._base.views import ViewCoder
 from .._engine.data.matrix import smallest
 from .._engine.data.wrap import wrap
+from .._engine.loops import recorded
 from .._engine.monitor import Monitor, Snapshot, Solution
 from .._engine.starts import STARTS
 from .._utils import threads
@@ -301,13 +302,19 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
         rule = RULES[self.rule]
         # An objective below this part of the data is a perfect fit at the given precision.
         monitor.floor = self.tol * sum(view.data.sqnorm / view.total**2 for view in views)
-        mean = consensus(views, alpha)
-        while monitor.running:
-            for view, weight in zip(views, alpha, strict=True):
-                target = mean * mean.dtype.type(view.total)
-                view.fit(rule, target, float(weight), max_iter=self.max_inner_iter, tol=self.tol)
+        with recorded(monitor, _factors(views)) as loop:
+            if loop.stored is not None:
+                for view, H, Z in zip(views, loop.stored["H"], loop.stored["Z"], strict=True):
+                    view.H, view.Z = H, Z
             mean = consensus(views, alpha)
-            monitor.step(objective(views, alpha, mean), lambda: {"views": [replace(view) for view in views]})
+            while monitor.running:
+                for view, weight in zip(views, alpha, strict=True):
+                    target = mean * mean.dtype.type(view.total)
+                    view.fit(rule, target, float(weight), max_iter=self.max_inner_iter, tol=self.tol)
+                mean = consensus(views, alpha)
+                monitor.step(objective(views, alpha, mean), lambda: {"views": [replace(view) for view in views]})
+                loop.keep(lambda: _factors(views))
+            loop.complete(_factors(views))
         return Solution.reached(cast(Any, {"views": views}), monitor)
 
     def _keep(self, solution: Solution, alpha: np.ndarray, read: Views) -> Self:
@@ -373,3 +380,8 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
         return tags
+
+
+def _factors(views: list[ViewFactors]) -> dict[str, list[np.ndarray]]:
+    """Return codes and components of all views."""
+    return {"H": [view.H for view in views], "Z": [view.Z for view in views]}

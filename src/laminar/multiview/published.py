@@ -17,6 +17,7 @@ from .._base.coding import Layer
 from .._base.penalized import weight_in_unit_scale
 from .._engine.data.matrix import Matrix
 from .._engine.linalg.small import safe_divide
+from .._engine.loops import recorded
 from .._engine.monitor import Monitor, Solution
 from ..deep import published
 from ..deep.composition import compose
@@ -158,19 +159,18 @@ def algorithm(
         The consensus and the weights of the views.
     """
     a = np.full(len(stacks), 1 / len(stacks))
-    for _ in range(monitor.max_iter):
-        powers = a**gamma
-        for stack, graph in zip(stacks, graphs, strict=True):
-            stack.sweep(H)
-            if printed:
-                H = _printed_step(stack, graph, alpha, H)
-        if not printed:
-            H = _summed_step(stacks, graphs, powers, alpha, H)
-        residuals = np.array([s.residual(H) + _penalty(g, alpha, H) for s, g in zip(stacks, graphs, strict=True)])
-        a = residual_weights(residuals, gamma)
-        monitor.step(float(powers @ residuals) / 2, partial(dict, H=H, weights=a))
-        if monitor.stopped:
-            break
+    with recorded(monitor):
+        while monitor.n_iter < monitor.max_iter and not monitor.stopped:
+            powers = a**gamma
+            for stack, graph in zip(stacks, graphs, strict=True):
+                stack.sweep(H)
+                if printed:
+                    H = _printed_step(stack, graph, alpha, H)
+            if not printed:
+                H = _summed_step(stacks, graphs, powers, alpha, H)
+            residuals = np.array([s.residual(H) + _penalty(g, alpha, H) for s, g in zip(stacks, graphs, strict=True)])
+            a = residual_weights(residuals, gamma)
+            monitor.step(float(powers @ residuals) / 2, partial(dict, H=H, weights=a))
     monitor.converged = published.has_converged(monitor.history, monitor.tol)
     return H, a
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._base.factorizer import Factorization
 from .._engine.data.matrix import collect
+from .._engine.loops import recorded
 from .._engine.monitor import Monitor, Solution
 from .._engine.objective import Objective
 from .._engine.problem import Factors
@@ -45,17 +46,18 @@ def nenmf(problem: Factorization, factors: Factors, tol: float, monitor: Monitor
     systems = {name: System.of(problem, name, point) for name in point}
     first = _gradient_norm(point, systems, units)
     inner = dict.fromkeys(point, max(tol, 1e-3) * first)
-    while monitor.running:
-        for name, other in (("H", "Z"), ("Z", "H")):
-            system = systems[name]
-            point[name], n_steps = optimal_gradient(point[name], system.B, system.G, inner[name] / units[name])
-            if n_steps <= 10:
-                inner[name] /= 10
-            systems[other] = System.of(problem, other, point)
-        at = systems["Z"].objective.evaluate(point["Z"])
-        monitor.step(at.value, lambda: point, at.rounding_error)
-        small = _gradient_norm(point, systems, units) <= tol * first
-        monitor.converged = tol > 0 and small and monitor.n_iter >= min_iter
+    with recorded(monitor):
+        while monitor.running:
+            for name, other in (("H", "Z"), ("Z", "H")):
+                system = systems[name]
+                point[name], n_steps = optimal_gradient(point[name], system.B, system.G, inner[name] / units[name])
+                if n_steps <= 10:
+                    inner[name] /= 10
+                systems[other] = System.of(problem, other, point)
+            at = systems["Z"].objective.evaluate(point["Z"])
+            monitor.step(at.value, lambda: point, at.rounding_error)
+            small = _gradient_norm(point, systems, units) <= tol * first
+            monitor.converged = tol > 0 and small and monitor.n_iter >= min_iter
     return Solution.reached(point, monitor)
 
 

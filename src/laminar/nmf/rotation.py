@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from .._engine.loops import recorded
 from .._engine.monitor import Monitor, Solution
 
 
@@ -70,11 +71,12 @@ def nonnegative_rotation(
     """
     starts = [_RotationStart(Y, np.linalg.qr(random_state.normal(size=(Y.shape[1],) * 2))[0]) for _ in range(n_starts)]
     monitor = monitor or Monitor(150, 0.0)
-    while monitor.running:
-        for start in starts:
-            if not start.converged:
-                start.iterate(tol)
-        best = min(starts, key=lambda start: start.objective)
-        monitor.step(best.objective, partial(dict, H=best.H))
-        monitor.converged = all(start.converged for start in starts)
+    with recorded(monitor):
+        while monitor.running:
+            for start in starts:
+                if not start.converged:
+                    start.iterate(tol)
+            best = min(starts, key=lambda start: start.objective)
+            monitor.step(best.objective, partial(dict, H=best.H))
+            monitor.converged = all(start.converged for start in starts)
     return Solution.reached({"H": best.H}, monitor)

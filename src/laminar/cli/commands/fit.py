@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,6 +46,13 @@ def fit(
     training_codes: Annotated[
         bool, typer.Option("--training-codes/--no-training-codes", help="Keep codes and names of the training samples.")
     ] = True,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(help="File to which the state of the fit is written every minute; deleted when it is done."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the --checkpoint, if there is one, of the same call.")
+    ] = False,
     force: Force = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -59,8 +67,9 @@ def fit(
       laminar fit faces/ --labels few.csv -o faces.laminar
       laminar fit faces/ --model deep-semi-nmf --layers 100,40 -o deep.laminar
       laminar fit wine.csv --id-column bottle --label-columns cultivar --scale standard -o wine.laminar
+      laminar fit faces/ --model nmf --checkpoint run.ckpt --resume -o long.laminar
     """  # noqa: D301 -- click keeps the line breaks of a paragraph after the character \b
-    with session(quiet, as_json, debug) as terminal:
+    with session(quiet, as_json, debug) as terminal, _recorded(checkpoint, resume, terminal):
         from laminar._persistence.model_file import save_model
         from laminar.io.write import check_output
 
@@ -89,6 +98,23 @@ def fit(
         terminal.wrote(target)
         terminal.show(_summary(facts))
         terminal.finish({**facts, "output": target})
+
+
+@contextmanager
+def _recorded(path: Path | None, resume: bool, terminal: Terminal) -> Iterator[None]:
+    """Write checkpoints while the block runs, and delete them when the model is written."""
+    if path is None:
+        if resume:
+            raise ValueError("--resume needs --checkpoint: give the file that the fit was recorded in.")
+        yield
+        return
+    from laminar import checkpoint
+
+    terminal.checkpoint = path
+    with checkpoint(path, resume=resume) as is_resumed:
+        if is_resumed:
+            terminal.inform(f"Goes on from {path}.")
+        yield
 
 
 def _chosen(samples: Dataset, model: str | None, used: Sequence[str], seed: int, terminal: Terminal):

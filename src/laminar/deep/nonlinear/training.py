@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
 from ..._engine.data.matrix import Matrix
+from ..._engine.loops import recorded
 from ..._engine.monitor import Callback, Monitor, Snapshot, Solution
 from ..._utils import threads
 from ..._utils.typing import Data, Seed
@@ -119,13 +120,14 @@ def fit_stack(
         reporter = None if callback is None else _reporter(callback, data, stack)
         monitor = Monitor(max_iter, tol, reporter, n_small=20 if solver in STEPS else 3)
         inside = to_unit(stack, data)
-        if solver in STEPS:
-            step = STEPS[solver](data, inside, H, learning_rate)
-            inside, H = stochastic_gradient(data, inside, H, penalties, monitor, batch_size, step, random_state)
-        elif solver == "nesterov":
-            inside, H = nesterov(data, inside, H, penalties, monitor)
-        else:
-            inside, H = _fit_reduced(data, inside, H, penalties, monitor, {"lbfgs": lbfgs, "apg": apg}[solver])
+        with recorded(monitor):
+            if solver in STEPS:
+                step = STEPS[solver](data, inside, H, learning_rate)
+                inside, H = stochastic_gradient(data, inside, H, penalties, monitor, batch_size, step, random_state)
+            elif solver == "nesterov":
+                inside, H = nesterov(data, inside, H, penalties, monitor)
+            else:
+                inside, H = _fit_reduced(data, inside, H, penalties, monitor, {"lbfgs": lbfgs, "apg": apg}[solver])
     return _reached(inside, H, Solution.reached({}, monitor), data)
 
 
