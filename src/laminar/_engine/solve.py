@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .._utils import threads
+from .._utils import tall, threads
 from .constraints import Constraint
 from .linalg.blocked import column_dots
 from .linalg.small import safe_divide
@@ -157,7 +157,7 @@ def _extrapolate(state: State, name: str, new: np.ndarray, constraint: Constrain
     length = column_dots(old, old)
     t = safe_divide(column_dots(new, old), length)
     # The old result is overwritten, unless it is one of the accepted factors: no further copy of a tall factor.
-    out = np.empty_like(new) if old is state.accepted[name] else old
+    out = tall.empty_like(new) if old is state.accepted[name] else old
     beta = new.dtype.type(state.extrapolation.beta)
 
     def work(b: slice) -> None:

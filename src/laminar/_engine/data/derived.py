@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import eigh
 
-from ..._utils import threads
+from ..._utils import tall, threads
 from ..linalg.blocked import cross
 from ..linalg.small import column_signs, safe_divide
 from .matrix import CACHED, Matrix, Rows, dense
@@ -298,7 +298,8 @@ class Projected(Derived):
     def __init__(self, data: Matrix, triplets: tuple[np.ndarray, np.ndarray, np.ndarray]):
         U, s, V = triplets
         self.base_shape, self.dtype, self.scale, self.sqnorm = data.shape, data.dtype, data.scale, data.sqnorm
-        self.scores = np.multiply(U, s, dtype=self.dtype, casting="same_kind")
+        scores = tall.empty((len(U), len(s)), self.dtype)
+        self.scores = np.multiply(U, s, out=scores, dtype=self.dtype, casting="same_kind")
         self.basis = np.ascontiguousarray(V, dtype=self.dtype)
         self.stored, self.triplets = self.scores.size, triplets
 
