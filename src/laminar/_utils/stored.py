@@ -13,7 +13,8 @@ import numpy as np
 from . import threads
 from .config import memory_limit
 
-BLOCKS = 16  # that max_memory is cut into: up to four are held at once, and a pass has temporary arrays
+BLOCKS = 16  # that max_memory is cut into
+HELD = 4  # of them at once; besides, a pass has temporary arrays
 MAX_BLOCK = 1 << 26  # bytes of a block: larger ones are not read faster
 CACHED = 1 << 17  # entries of a block that stays in the second-level cache
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -83,14 +84,11 @@ class Stored:
 
     def block(self, i: int) -> np.ndarray:
         """Return a block, and read the next one in the background; after the last follows the first."""
-        n = len(self.blocks)
-        following = (i + 1) % n
         with self._lock:
-            for j in (i, following):
-                if j not in self._ahead:
-                    self._ahead[j] = _reader().submit(self.read, self.blocks[j])
-            # A thread may be one block behind another, which has the next one read already.
-            for j in self._ahead.keys() - {(i - 1) % n, i, following, (i + 2) % n}:
+            for j in (i, (i + 1) % len(self.blocks)):
+                # The last ones used come last. A thread may be behind another, for which the next is read already.
+                self._ahead[j] = self._ahead.pop(j, None) or _reader().submit(self.read, self.blocks[j])
+            for j in list(self._ahead)[:-HELD]:
                 del self._ahead[j]
             wanted = self._ahead[i]
         return wanted.result()

@@ -165,6 +165,10 @@ class Shifted(Derived):
         self.base, self.shift = data, shift.astype(data.dtype)
         self.base_shape, self.dtype, self.stored, self.scale = data.shape, data.dtype, data.stored, data.scale
 
+    def every(self, step: int, first: int = 0) -> Shifted:
+        """Return every step-th row, minus the same."""
+        return Shifted(self.base.every(step, first), self.shift)
+
     @cached_property
     def sqnorm(self) -> float:
         """Squared Frobenius norm."""

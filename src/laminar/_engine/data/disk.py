@@ -52,15 +52,9 @@ class Disk(Matrix):
     def _share(self) -> float:
         return self.source.extent.magnitude / self.scale
 
-    def blocks(self, k: int) -> list[slice]:
-        """Return slices of rows whose (rows, k) results stay in cache, each within a block of the file.
-
-        Rows of the transpose are one slice: all of them are known after one pass.
-        """
-        if self.flipped:
-            return [slice(0, self.shape[0])]
-        inside = [(b.start, threads.blocks(b.stop - b.start, max(256, 32768 // k))) for b in self.source.blocks]
-        return [slice(at + b.start, at + b.stop) for at, slices in inside for b in slices]
+    def ratio_blocks(self, k: int) -> list[slice]:
+        """Return the rows of the transpose as one slice: all of them are known after one pass."""
+        return [slice(0, self.shape[0])] if self.flipped else self.blocks(k)
 
     def rows(self, b: slice) -> np.ndarray:
         """Return rows b in unit scale; those of the transpose need a pass over the file."""
@@ -79,11 +73,9 @@ class Disk(Matrix):
             return np.multiply(self._sum(lambda b, part: _transposed_product(part, R[b])), rest).__getitem__
 
         def rows(b: slice) -> np.ndarray:
-            i = bisect_right(self._edges, b.start) - 1
-            at = self.source.blocks[i]
-            if b.stop > at.stop:
-                return np.vstack([rows(slice(b.start, at.stop)), rows(slice(at.stop, b.stop))])
-            out = self.source.block(i)[b.start - at.start : b.stop - at.start] @ R
+            out = np.empty((b.stop - b.start, R.shape[1]), self.dtype)
+            for at, part in self._parts_of(b):
+                np.matmul(part, R, out=out[at])
             return out if rest == 1 else np.multiply(out, rest, out=out)
 
         return rows
@@ -95,10 +87,10 @@ class Disk(Matrix):
             return self._sum(lambda rows, part: _by_slices(part.T, M[rows], f))[b]
 
         def by_rows(b: slice, f: np.ndarray) -> np.ndarray:
-            i = bisect_right(self._edges, b.start) - 1
-            at = self.source.blocks[i]
-            part = Dense(self.source.block(i), self.scale)
-            return part.ratio_times(M)(slice(b.start - at.start, b.stop - at.start), f)
+            out = np.empty_like(f)
+            for at, part in self._parts_of(b):
+                out[at] = Dense(part, self.scale).ratio_times(M)(slice(0, len(part)), f[at])
+            return out
 
         return by_columns if self.flipped else by_rows
 
@@ -122,6 +114,17 @@ class Disk(Matrix):
         """Return the Kullback-Leibler divergence of X from ``F @ M.T``."""
         A, B = (M, F) if self.flipped else (F, M)
         return self._sum(lambda b, part: part.divergence(A[b], B))
+
+    def _parts_of(self, b: slice) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield the rows of a slice by the blocks they are in, with their places in the slice."""
+        start = b.start
+        while start < b.stop:
+            i = bisect_right(self._edges, start) - 1
+            block = self.source.blocks[i]
+            stop = min(b.stop, block.stop)
+            part = self.source.block(i)[start - block.start : stop - block.start]
+            yield slice(start - b.start, stop - b.start), part
+            start = stop
 
     def _pass(self) -> Iterator[tuple[slice, Dense]]:
         for i, b in enumerate(self.source.blocks):

@@ -130,6 +130,10 @@ class Matrix(ABC):
         """Return slices of rows whose (rows, k) results stay in cache, yet are tall enough for a fast product."""
         return threads.blocks(self.shape[0], max(256, 32768 // k))
 
+    def ratio_blocks(self, k: int) -> list[slice]:
+        """Return slices of rows for `ratio_times`."""
+        return self.blocks(k)
+
     @property
     def entries_per_row(self) -> float:
         """Stored entries of a row, on average: what a product costs."""
