@@ -89,7 +89,7 @@ def solve(
     momentum = Extrapolation() if extrapolate else None
     state = State(dict(factors), dict(factors), monitor or Monitor(), momentum, evaluate_every)
     del factors  # frees a tall start after the first sweep
-    with threads.own_threads():
+    with threads.own_threads(), tall.recycling():
         while state.monitor.running:
             sweep(problem, updates, state)
     return Solution.reached(state.accepted, state.monitor)

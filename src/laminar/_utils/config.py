@@ -178,6 +178,8 @@ def _changed(settings: Settings, max_memory: Any, folder: Any) -> Settings:
         settings = replace(settings, max_memory=max_memory)
     if folder is not _UNCHANGED:
         if folder is not None and not Path(folder).is_dir():
-            raise ValueError(f"temp_folder={str(folder)!r} is no folder: create it, or use None for that of the system.")
+            raise ValueError(
+                f"temp_folder={str(folder)!r} is no folder: create it, or use None for that of the system."
+            )
         settings = replace(settings, temp_folder=folder)
     return settings

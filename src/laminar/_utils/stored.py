@@ -15,7 +15,7 @@ from .config import memory_limit
 
 BLOCKS = 16  # that max_memory is cut into
 HELD = 4  # of them at once; besides, a pass has temporary arrays
-MAX_BLOCK = 1 << 26  # bytes of a block: larger ones are not read faster
+MAX_BLOCK = 1 << 24  # bytes of a block: larger ones are not read faster, and their memory is not used again
 CACHED = 1 << 17  # entries of a block that stays in the second-level cache
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from mmap import mmap
+from weakref import finalize
 
 import numpy as np
 
@@ -21,7 +25,7 @@ def empty(shape: tuple[int, int], dtype) -> np.ndarray:
 
 def zeros(shape: tuple[int, int], dtype) -> np.ndarray:
     """Return an array of zeros."""
-    return _mapped(shape, dtype) if _is_large(shape, dtype) else np.zeros(shape, dtype)
+    return _mapped(shape, dtype, new=True) if _is_large(shape, dtype) else np.zeros(shape, dtype)
 
 
 def empty_like(F: np.ndarray) -> np.ndarray:
@@ -53,7 +57,47 @@ def _is_large(shape: tuple[int, ...], dtype) -> bool:
     return COPIES * size > memory_limit()
 
 
-def _mapped(shape: tuple[int, ...], dtype) -> np.ndarray:
+class _Pool(list):
+    """Maps that are free to be used again; closed once it is no longer in use."""
+
+    open = True
+
+    def give_back(self, buffer: mmap) -> None:
+        if self.open:
+            self.append(buffer)
+
+
+_pool: ContextVar[_Pool | None] = ContextVar("laminar_maps", default=None)
+
+
+@contextmanager
+def recycling() -> Iterator[None]:
+    """Use the files of arrays that are no longer needed again, inside a block: pages of a new one cost as a read."""
+    pool = _Pool()
+    token = _pool.set(pool)
+    try:
+        yield
+    finally:
+        _pool.reset(token)
+        pool.open = False
+        pool.clear()
+
+
+def _mapped(shape: tuple[int, ...], dtype, *, new: bool = False) -> np.ndarray:
+    size, pool = int(np.prod(shape)) * np.dtype(dtype).itemsize, _pool.get()
+    known = [buffer for buffer in pool or () if len(buffer) == size and not new]
+    if pool is not None and known:
+        pool.remove(known[0])
+    # A plain array, which compiled kernels take: its views hold it, and it holds the map.
+    buffer = known[0] if known else _temporary_map(size)
+    array: np.ndarray = np.ndarray(shape, dtype, buffer=buffer)
+    if pool is not None:
+        finalize(array, pool.give_back, buffer)
+    return array
+
+
+def _temporary_map(size: int) -> mmap:
+    """Return a map of a file without a name, which is removed with the map."""
     with tempfile.TemporaryFile(prefix="laminar-", dir=temp_folder()) as file:
-        # The map holds the file open; a plain array, which compiled kernels take, holds the map.
-        return np.asarray(np.memmap(file, dtype, "w+", shape=shape))
+        file.truncate(size)
+        return mmap(file.fileno(), size)
