@@ -5,8 +5,8 @@
     python -m benchmarks.out_of_core --cached                         # the file stays in the page cache
 
 Files are written to a temporary folder by another process, and removed. A sweep is the median of six, by the times of
-the callback; "two reads" are two passes over the same blocks, read ahead by the same thread. After every block its file is
-dropped from the page cache (``posix_fadvise``), in the fit and in the reading, so that both wait for the disk; with
+the callback; "two reads" are two passes over the same blocks, read ahead by the same thread. After every block the file
+is dropped from the page cache (``posix_fadvise``), in the fit and in the reading, so that both wait for the disk; with
 ``--cached`` nothing is dropped. "In memory" is a sweep on the same array in memory, for files up to 2 GB.
 """
 

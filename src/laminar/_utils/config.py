@@ -99,6 +99,11 @@ def config_context(
     temp_folder : path or None
         Folder of temporary files; None means that of the system.
 
+    Yields
+    ------
+    None
+        Nothing.
+
     See Also
     --------
     set_config : Change them for the whole process.

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache, cached_property
+from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple, NoReturn
+from weakref import finalize
 
 import numpy as np
 
@@ -64,8 +66,8 @@ class Stored:
 
     def __init__(self, source: Any):
         self.source = _File(source) if isinstance(source, np.memmap) else source
-        self.shape = tuple(int(size) for size in source.shape)
-        self.dtype = source.dtype if source.dtype in FLOATS else FLOATS[0]
+        self.shape = int(source.shape[0]), int(source.shape[1])
+        self.dtype = next((dtype for dtype in FLOATS if dtype == source.dtype), FLOATS[0])
         self.blocks = self._cut(getattr(source, "chunks", None))
         self._ahead: dict[int, Future] = {}
         self._lock = Lock()
@@ -87,7 +89,8 @@ class Stored:
         with self._lock:
             for j in (i, (i + 1) % len(self.blocks)):
                 # The last ones used come last. A thread may be behind another, for which the next is read already.
-                self._ahead[j] = self._ahead.pop(j, None) or _reader().submit(self.read, self.blocks[j])
+                known = self._ahead.pop(j) if j in self._ahead else _reader().submit(self.read, self.blocks[j])
+                self._ahead[j] = known
             for j in list(self._ahead)[:-HELD]:
                 del self._ahead[j]
             wanted = self._ahead[i]
@@ -157,7 +160,8 @@ class _File:
             root = root.base
         self.step, self.dtype, self.n_columns, self.n_rows = X.strides[0], X.dtype, X.shape[1], X.shape[0]
         self.at = root.offset + X.ctypes.data - root.ctypes.data
-        self.file, self.lock = open(X.filename, "rb", buffering=0), Lock()  # noqa: SIM115, closed when collected
+        self.file, self.lock = Path(str(X.filename)).open("rb", buffering=0), Lock()  # noqa: SIM115, closed below
+        finalize(self, self.file.close)
 
     @staticmethod
     def takes(X: np.memmap) -> bool:
@@ -188,7 +192,7 @@ class _File:
 
     def _bytes(self, at: int, shape: tuple[int, int]) -> np.ndarray:
         found = np.empty(shape, self.dtype)
-        view, done = memoryview(found).cast("B"), 0
+        view, done = found.data.cast("B"), 0
         with self.lock:
             self.file.seek(at)
             while done < len(view):

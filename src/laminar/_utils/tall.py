@@ -14,7 +14,7 @@ import numpy as np
 from .config import has_memory_limit, memory_limit, temp_folder
 
 COPIES = 4  # of a factor that a fit holds: extrapolated, accepted, last update, and the one being computed
-SMALL = 1 << 25  # bytes: below, without a setting, memory is not even asked for
+SMALL = 1 << 25  # bytes: below, without a setting, the limit, a part of the available memory, is not computed
 ROWS = 1 << 14  # of a block of an operation that is limited by memory
 
 
