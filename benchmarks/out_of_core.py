@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
-import resource
 import tempfile
 import time
 import warnings
@@ -32,6 +31,7 @@ from laminar._utils.stored import Stored
 
 FORMATS = ("npy", "zarr", "zarr uncompressed", "HDF5")
 K, BLOCK = 32, 20_000
+ANONYMOUS: list[float] = []  # memory of the process itself after each sweep, in MB
 
 
 def blocks(n: int, p: int) -> Iterator[tuple[slice, np.ndarray]]:
@@ -108,7 +108,12 @@ def two_reads(stored: Stored) -> float:
 def seconds_a_sweep(model: Any, X: Any) -> float:
     """Median of six sweeps."""
     times: list[float] = []
-    model.set_params(max_iter=7, callback=lambda state: times.append(time.perf_counter())).fit(X)
+
+    def note(state: Any) -> None:
+        times.append(time.perf_counter())
+        ANONYMOUS.append(memory("RssAnon"))
+
+    model.set_params(max_iter=7, callback=note).fit(X)
     return float(np.median(np.diff(times)))
 
 
@@ -155,17 +160,20 @@ def main() -> None:
     print(f"float32 {given.rows} x {given.columns}, k = {K}, max_memory={given.memory}, file {cache}\n")
     print("| file | two reads, s | NMF, s a sweep | of two reads | SemiNMF, s a sweep | of two reads |")
     print("|---|---|---|---|---|---|")
-    before = peak()
     for kind in given.formats:
         print(row(kind, shape, given.folder, given.cached), flush=True)
-    print(f"\npeak memory of the process {peak():.0f} MB, after its imports {before:.0f} MB\n")
+    print(
+        f"\nmemory of the process after a sweep: at most {max(ANONYMOUS):.0f} MB of its own; at any time, with pages of"
+    )
+    print(f"temporary files, which the system may write out: {memory('VmHWM'):.0f} MB\n")
     if 4 * given.rows * given.columns <= 2e9:
         print(in_memory(shape))
 
 
-def peak() -> float:
-    """Peak memory of this process so far, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+def memory(name: str) -> float:
+    """Return an entry of /proc/self/status, in MB."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(name)) / 1000
 
 
 if __name__ == "__main__":
