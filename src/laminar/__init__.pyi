@@ -10,6 +10,9 @@ from . import temporal as temporal
 from . import testing as testing
 from ._engine.checkpoint import checkpoint as checkpoint
 from ._persistence.model_file import load as load
+from ._utils.config import config_context as config_context
+from ._utils.config import get_config as get_config
+from ._utils.config import set_config as set_config
 from .attributes.layers import AttributeLayers as AttributeLayers
 from .deep.multilayer import MultiLayerNMF as MultiLayerNMF
 from .deep.nonlinear.activations import Activation as Activation

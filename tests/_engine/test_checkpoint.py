@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
 
-from laminar import NMF, SemiNMF, checkpoint
+from laminar import NMF, SemiNMF, checkpoint, config_context
 from laminar._persistence import checkpoint_file, safetensors_file
 from laminar._persistence.errors import ModelFileError
 from reference import recorded_fits
@@ -346,3 +346,23 @@ def test_folders_are_refused(tmp_path):
         pass
     with pytest.raises(FileNotFoundError, match="create"), checkpoint(tmp_path / "none" / "run.ckpt"):
         pass
+
+
+# Data on disk
+
+
+@pytest.mark.parametrize("cls", [NMF, SemiNMF])
+def test_fit_of_data_on_disk_is_resumed(path, tmp_path, cls):
+    np.save(tmp_path / "X.npy", np.random.default_rng(0).gamma(1.0, size=(400, 12)))
+    X = np.load(tmp_path / "X.npy", mmap_mode="r")
+    model = {"n_components": 5, "tol": 0, "max_iter": 25, "init": "random", "random_state": 0}
+    with config_context(max_memory=20_000):  # less than X: read by blocks, and codes in temporary files
+        whole = cls(**model).fit(X)
+        with pytest.raises(Stopped), checkpoint(path, seconds=0):
+            cls(**model, callback=stop_at(12)).fit(X)
+        callback, calls = counter()
+        with checkpoint(path, resume=True) as resumed:
+            again = cls(**model, callback=callback).fit(X)
+    assert resumed
+    assert calls[0] > 5
+    assert_same(again, whole)

@@ -24,7 +24,7 @@ from .._engine.problem import Problem, fit, loss_value
 from .._engine.regression import best_codes, best_factor
 from .._engine.solve import solve
 from .._engine.updates import multiplicative
-from .._utils import threads
+from .._utils import tall, threads
 from .._utils.progress import stages
 from .._utils.typing import Data
 from .._utils.validation import check_choice, clear_errors, read_data
@@ -84,13 +84,15 @@ class Coder(LayerOutput):
 
     loss = "frobenius"
     _uses_labels = False  # whether codes of the fit depend on y
+    _streams = False  # whether X on disk is read by blocks, where it does not fit into memory
     _constraints: Mapping[str, Constraint] = {"H": NonNegative(), "Z": NonNegative()}
 
     def _check_data(self, X) -> None:
         """Raise an error for X that the model is not defined for."""
 
     def _validate(self, X, *, reset: bool):
-        X = read_data(self, X, reset=reset, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], order=None)
+        checks = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32], "order": None}
+        X = read_data(self, X, reset=reset, streams=self._streams, **checks)
         self._check_data(X)
         return X
 
@@ -252,8 +254,10 @@ class Coder(LayerOutput):
         """Return codes to start from: zero, or all equal where the update multiplies them."""
         shape = data.shape[0], len(components)
         if self.loss == "frobenius":
-            return np.zeros(shape, data.dtype)
-        return np.full(shape, max(data.total, 1e-300) / np.prod(shape), data.dtype)
+            return tall.zeros(shape, data.dtype)
+        H = tall.empty(shape, data.dtype)
+        H[:] = max(data.total, 1e-300) / np.prod(shape)
+        return H
 
     def _score_codes(self, data: Matrix) -> np.ndarray:
         top = self.layers_[-1]

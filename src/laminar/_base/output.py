@@ -14,6 +14,7 @@ from sklearn.utils._set_output import _get_container_adapter
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from .._persistence.estimator import Estimator
+from .._utils import tall
 from .clusters import READOUTS, Readout, reader, side_by_side
 
 OUTPUT: dict = {"readout": [StrOptions({"auto", *READOUTS})], "layer": [Integral, str]}
@@ -98,7 +99,7 @@ class LayerOutput(TransformerMixin, Estimator):
 
     def _fit_output(self, X, places: list, form: str):
         """Return the codes of the fit, as a new array."""
-        return self._output([self._reader(p, form)(self._at(p).representation.copy()) for p in places], X, places)
+        return self._output([self._reader(p, form)(tall.copy(self._at(p).representation)) for p in places], X, places)
 
     # ---- model files ---------------------------------------------------------------------------------------------
 

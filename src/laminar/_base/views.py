@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._utils import threads
+from .._utils.stored import refuse_stored
 from .._utils.typing import ViewData
 from .._utils.validation import clear_errors
 from .._utils.views import Views, first_view, is_table, prepared, read_views
@@ -32,6 +33,7 @@ class ViewCoder(Coder):
         if _several(X):
             self.__dict__.pop("feature_names_in_", None)
         else:
+            refuse_stored(X, type(self).__name__)
             X = validate_data(self, X, **_ARRAYS)
         views = read_views(X, self.view_sizes, observed=observed, allow_missing=allow_missing, accept_sparse=True)
         self.view_names_ = views.names
@@ -73,6 +75,7 @@ class ViewCoder(Coder):
         """Return the views of X that are there, by the names of `fit`."""
         names = self.view_names_
         if not _several(X):
+            refuse_stored(X, type(self).__name__)
             X = validate_data(self, X, reset=False, **_ARRAYS)
             edges = np.cumsum([0, *self.view_sizes_])
             return {name: X[:, edges[v] : edges[v + 1]] for v, name in enumerate(names)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import nnls
 
-from .._utils import threads
+from .._utils import tall, threads
 from .constraints import Constraint
 from .data.matrix import Matrix
 from .linalg.blocked import gram
@@ -29,7 +29,7 @@ def best_factor(
     decides which one is returned.
     """
     fit = SquaredFit.of(data, other, ridge)
-    start = np.zeros((data.shape[0], other.shape[1]), data.dtype) if start is None else start
+    start = tall.zeros((data.shape[0], other.shape[1]), data.dtype) if start is None else start
     return constraint.update(exact)(start, Objective([fit]), constraint)
 
 

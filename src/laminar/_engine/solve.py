@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._utils import threads
+from .._utils import tall, threads
 from .._utils.runs import Loop, Tree
 from .constraints import Constraint
 from .linalg.blocked import column_dots
@@ -105,7 +105,7 @@ def solve(
     momentum = Extrapolation() if extrapolate else None
     state = State(dict(factors), dict(factors), monitor or Monitor(), momentum, evaluate_every)
     del factors  # frees a tall start after the first sweep
-    with threads.own_threads(), recorded(state.monitor, state.point) as loop:
+    with threads.own_threads(), tall.recycling(), recorded(state.monitor, state.point) as loop:
         if loop.stored is not None:
             state.restore(loop.stored)
         while state.monitor.running:
@@ -178,7 +178,7 @@ def _extrapolate(state: State, name: str, new: np.ndarray, constraint: Constrain
     length = column_dots(old, old)
     t = safe_divide(column_dots(new, old), length)
     # The old result is overwritten, unless it is one of the accepted factors: no further copy of a tall factor.
-    out = np.empty_like(new) if old is state.accepted[name] else old
+    out = tall.empty_like(new) if old is state.accepted[name] else old
     beta = new.dtype.type(state.extrapolation.beta)
 
     def work(b: slice) -> None:

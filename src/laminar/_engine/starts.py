@@ -12,6 +12,7 @@ from scipy.optimize import linprog
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
+from .._utils import tall
 from .._utils.progress import stage
 from .constraints import Constraint, Free
 from .data.matrix import Matrix
@@ -31,7 +32,8 @@ def random(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
     # Mixed signs have a mean near zero: their root mean square stands in for it.
     size = data.total / (n * p) if data.total > 0 else np.sqrt(data.sqnorm / (n * p))
     scale = np.sqrt(max(size, 1e-300) / k)
-    return rng.uniform(size=(n, k)) * scale, rng.uniform(size=(p, k)) * scale
+    H = tall.fill(tall.empty((n, k), np.float64), lambda b: rng.uniform(size=(b.stop - b.start, k)) * scale)
+    return H, rng.uniform(size=(p, k)) * scale
 
 
 def kmeans(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
@@ -48,7 +50,7 @@ def kmeans(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
 def nndsvd(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
     """Return the non-negative parts of the singular vectors; exact zeros stay, so not for multiplicative rules."""
     U, s, V = truncated_svd(data, k, rng)
-    H, Z = np.zeros((data.shape[0], k)), np.zeros((data.shape[1], k))
+    H, Z = tall.zeros((data.shape[0], k), np.float64), np.zeros((data.shape[1], k))
     for a in range(len(s)):
         sides = [(np.maximum(e * U[:, a], 0), np.maximum(e * V[:, a], 0)) for e in (1, -1)]
         u, v = max(sides, key=lambda side: np.linalg.norm(side[0]) * np.linalg.norm(side[1]))
@@ -64,7 +66,7 @@ def nndsvda(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
     """Return `nndsvd` with its zeros raised to the mean of X."""
     mean = max(data.total / np.prod(data.shape), 1e-300)
     H, Z = nndsvd(data, k, rng)
-    return np.where(H > 0, H, mean), np.where(Z > 0, Z, mean)
+    return tall.fill(H, lambda b: np.where(H[b] > 0, H[b], mean)), np.where(Z > 0, Z, mean)
 
 
 def nndsvdar(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
@@ -72,7 +74,7 @@ def nndsvdar(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
     mean = max(data.total / np.prod(data.shape), 1e-300)
 
     def filled(F: np.ndarray) -> np.ndarray:
-        return np.where(F > 0, F, rng.uniform(1e-3, 1, F.shape) * mean / 100)
+        return tall.fill(F, lambda b: np.where(F[b] > 0, F[b], rng.uniform(1e-3, 1, F[b].shape) * mean / 100))
 
     H, Z = nndsvd(data, k, rng)
     return filled(H), filled(Z)
@@ -110,18 +112,17 @@ def nonnegative_basis(data: Matrix, k: int, triplets: tuple, rng: np.random.Rand
     V, s, right = (part[..., :k] for part in triplets)
     eps = float(np.finfo(V.dtype).eps)
     rank = int((s > max(1e-12, 30 * eps) * s[0]).sum()) if s[0] > 0 else 0
-    H = np.zeros((data.shape[0], k), V.dtype)
+    H = tall.zeros((data.shape[0], k), V.dtype)
     if rank:
         V = V[:, :rank]
         x = _nearly_positive_combination(V)
-        nonzero = x > 0
-        alpha = np.maximum(0, (-V[nonzero] / x[nonzero, None]).max(0))
+        alpha = np.maximum(0, _largest_ratio(V, x))
         y = V.T @ x
         if abs(1 + alpha @ y) < 0.5:
             # Where one sample decides every alpha H loses a rank; any larger alpha is as good.
             a = np.abs(y).argmax()
             alpha[a] += 1 / abs(y[a])
-        H[:, :rank] = np.maximum(0, V + x[:, None] * alpha)
+        tall.fill(H[:, :rank], lambda b: np.maximum(0, V[b] + x[b, None] * alpha))
         if rank == k and np.allclose(V @ y, x, rtol=0, atol=max(1e-9, 100 * eps) * x.max()):
             # H = V (1 + y alpha^T): its inverse is known, where least squares would square a condition of thousands.
             A = right * s
@@ -131,6 +132,20 @@ def nonnegative_basis(data: Matrix, k: int, triplets: tuple, rng: np.random.Rand
     return H, best_components(data, H)
 
 
+def _row_sizes(V: np.ndarray) -> np.ndarray:
+    """Return the largest magnitude of each row."""
+    return tall.fill(np.empty(len(V), V.dtype), lambda b: np.abs(V[b]).max(1))
+
+
+def _largest_ratio(V: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return the largest of ``-V / x`` in each column, over the rows with x > 0."""
+    largest = np.full(V.shape[1], -np.inf, V.dtype)
+    for b in tall.blocks(len(V)):
+        rows = x[b] > 0
+        np.maximum(largest, (-V[b][rows] / x[b][rows, None]).max(0, initial=-np.inf), out=largest)
+    return largest
+
+
 def positive_combination(V: np.ndarray) -> np.ndarray | None:
     """Return a vector ``V y > 0``, zero where V is (zero samples), or None where there is none.
 
@@ -138,15 +153,15 @@ def positive_combination(V: np.ndarray) -> np.ndarray | None:
     there is none. Otherwise a linear program over some of the samples finds y or proves that there is none; samples
     that its y gets wrong are added.
     """
-    size = np.abs(V).max(1)
+    size = _row_sizes(V)
     nonzero = size > 1e-12 * size.max()
-    W = V[nonzero] / size[nonzero, None]
     x = np.zeros(len(V), V.dtype)
-    if (W[:, 0] > 1e-6).all():
+    if (V[nonzero, 0] / size[nonzero] > 1e-6).all():
         x[nonzero] = V[nonzero, 0]
         return x
     if np.abs(V.sum(0)).max() <= 1e-9 * np.abs(V).sum(0).max():
         return None
+    W = V[nonzero] / size[nonzero, None]
     chosen = np.unique(np.linspace(0, len(W) - 1, min(len(W), 20 * W.shape[1])).astype(int))
     while (y := _feasible(W[chosen])) is not None:
         wrong = np.flatnonzero(W @ y < 0.5)  # those chosen have 1 at least
@@ -162,7 +177,7 @@ def _nearly_positive_combination(V: np.ndarray) -> np.ndarray:
     x = positive_combination(V)
     if x is not None:
         return x
-    size = np.abs(V).max(1)
+    size = _row_sizes(V)
     nonzero = size > 1e-12 * size.max()
     W, x = V[nonzero], np.zeros(len(V), V.dtype)
     low, high, best = 0.0, float(np.abs(W).max()), None
@@ -225,12 +240,15 @@ def named_start(name: str, data: Matrix, k: int, rng: np.random.RandomState, con
     if constraint.signed == (name in NONNEGATIVE_STARTS):
         # Signed: with components of one sign and data of the other all codes would go to zero, and stay there.
         Z = best_components(data, H, constraint)
-    return {"H": np.array(H, data.dtype, order="C"), "Z": np.array(Z, data.dtype, order="C")}
+    return {"H": tall.copy(H, data.dtype), "Z": np.array(Z, data.dtype, order="C")}
 
 
 def without_zeros(F: np.ndarray, floor: float = 1e-3) -> np.ndarray:
     """Raise the entries of a non-negative factor to this part of its mean: a multiplicative update keeps a zero."""
-    return np.maximum(F, floor * F.mean()).astype(F.dtype, copy=False) if (F >= 0).all() else F
+    if F.min(initial=0) < 0:
+        return F
+    least = F.dtype.type(floor * F.mean())
+    return tall.fill(tall.empty(F.shape, F.dtype), lambda b: np.maximum(F[b], least))
 
 
 def learned_on_subsample(

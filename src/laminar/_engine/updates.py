@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._utils import threads
+from .._utils import tall, threads
 from .contracts import Constraint, Update
 from .linalg import elementwise, kernels
 from .linalg.small import gram_solver
@@ -237,7 +237,7 @@ def _one_curvature(majoriser: Majoriser, r: np.ndarray, F: np.ndarray, groups: G
 
 def _by_rows(F: np.ndarray, G: np.ndarray | None, groups: Groups, update: Callable[[Any], BlockUpdate]) -> np.ndarray:
     """Copy F block by block and let ``update(G)``, of the group's Gram matrix, change each copy, on all threads."""
-    new = np.empty_like(F)
+    new = tall.empty_like(F)
     for gram, blocks in by_group(G, groups):
         change = update(gram)
 

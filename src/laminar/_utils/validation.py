@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, validate_data
+
+from . import threads
+from .stored import Stored, is_streamed, refuse_stored
 
 
 def check_choice(name: str, value: Any, choices: tuple) -> None:
@@ -67,8 +70,25 @@ def refuse_masked(model: BaseEstimator, X: Any) -> None:
         raise ValueError(f"X has {n_masked} masked entries, and {_cure_of_missing(model)}")
 
 
-def read_data(model: BaseEstimator, X: Any, **checks: Any) -> Any:
-    """Return X as scikit-learn's `validate_data` does, with errors that name what to do here."""
+def read_data(model: BaseEstimator, X: Any, *, streams: bool = False, **checks: Any) -> Any:
+    """Return X as scikit-learn's `validate_data` does, with errors that name what to do here.
+
+    With ``streams`` an array on disk that does not fit into memory is returned as `Stored`; without, it is refused.
+    """
     refuse_masked(model, X)
     with clear_errors("X", model):
+        if isinstance(X, Stored) or (streams and is_streamed(X)):
+            return _read_stored(model, X, checks.get("reset", True))
+        refuse_stored(X, type(model).__name__)
         return validate_data(model, X, **checks)
+
+
+def _read_stored(model: BaseEstimator, X: Any, reset: bool) -> Stored:
+    """Check the number of features and, in one pass over the file, that all entries are finite."""
+    X = X if isinstance(X, Stored) else Stored(X)
+    validate_data(model, X, reset=reset, skip_check_array=True)
+    with threads.own_threads():
+        if not np.isfinite([X.extent.low, X.extent.high]).all():
+            for rows in X.blocks:  # the block that has it gives the sentence
+                check_array(X.read(rows), estimator=model, input_name="X")
+    return X

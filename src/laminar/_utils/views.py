@@ -12,6 +12,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
+from .stored import refuse_stored
+
 __all__ = ["Views", "read_views"]
 
 _RESHAPE = (
@@ -188,6 +190,7 @@ def _read_one(view: Any, name: Hashable, accept_sparse: bool) -> Any:
 
 
 def _check(view: Any, accept_sparse: bool, **keywords) -> Any:
+    refuse_stored(view, "a model of several views")
     return check_array(
         view,
         accept_sparse="csr" if accept_sparse else False,

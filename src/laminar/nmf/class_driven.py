@@ -194,6 +194,7 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
     ['left', 'left', 'left', 'left', 'left', '', '', '', '', '']
     """
 
+    _streams = True
     _uses_labels = True
     _parameter_constraints: dict = {
         **Penalized._parameter_constraints,

@@ -151,6 +151,7 @@ class NMF(NonNegativeData, Factorizer):
     True
     """
 
+    _streams = True
     _parameter_constraints: dict = {
         **Factorizer._parameter_constraints,
         "loss": [StrOptions({"frobenius", "kl"})],

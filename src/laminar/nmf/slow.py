@@ -161,6 +161,7 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
     True
     """
 
+    _streams = True
     _parameter_constraints: dict = {
         **Penalized._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left")],

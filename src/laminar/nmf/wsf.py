@@ -170,6 +170,7 @@ class WSF(Ridged, Penalized):
     True
     """
 
+    _streams = True
     _uses_labels = True
     _parameter_constraints: dict = {
         **Ridged._parameter_constraints,

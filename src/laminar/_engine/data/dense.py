@@ -67,13 +67,7 @@ class Dense(Matrix):
 
     def times(self, R: np.ndarray) -> Rows:
         """Return ``X @ R`` by rows."""
-        # The scale goes into the smaller of R and the result: no copy of a tall R. Far from 1 half of its exponent goes
-        # into the other, so that neither leaves the range of float32; powers of two round nothing.
-        tall = len(R) > self.shape[0]
-        half = 1.0 if tall else self.scale
-        if not 1e-9 < self.scale < 1e9:
-            half *= 2.0 ** (round(np.log2(self.scale) / 2) * (1 if tall else -1))
-        R, rest = R if half == 1 else R * self.dtype.type(1 / half), self.dtype.type(half / self.scale)
+        R, rest = balanced(R, self.scale, self.dtype, tall=len(R) > self.shape[0])
 
         def rows(b: slice) -> np.ndarray:
             part = self.base[:, b].T if self.flipped else self.base[b]
@@ -148,3 +142,15 @@ class Dense(Matrix):
             return float(np.einsum("ij,ij->", log, np.multiply(self.base[b], s, dtype=np.float64)))
 
         return sum(threads.each(block, self._base_blocks()))
+
+
+def balanced(R: np.ndarray, scale: float, dtype: np.dtype, *, tall: bool) -> tuple[np.ndarray, np.floating]:
+    """Return R and a factor of the product ``X R`` that together divide it by the scale of X.
+
+    The scale goes into the smaller of R and the result: no copy of a tall R. Far from 1 half of its exponent goes into
+    the other, so that neither leaves the range of float32; powers of two round nothing.
+    """
+    half = 1.0 if tall else scale
+    if not 1e-9 < scale < 1e9:
+        half *= 2.0 ** (round(np.log2(scale) / 2) * (1 if tall else -1))
+    return R if half == 1 else R * dtype.type(1 / half), dtype.type(half / scale)

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import eigh
 
-from ..._utils import threads
+from ..._utils import tall, threads
 from ..linalg.blocked import cross
 from ..linalg.small import column_signs, safe_divide
 from .matrix import CACHED, Matrix, Rows, dense
@@ -165,6 +165,10 @@ class Shifted(Derived):
         self.base, self.shift = data, shift.astype(data.dtype)
         self.base_shape, self.dtype, self.stored, self.scale = data.shape, data.dtype, data.stored, data.scale
 
+    def every(self, step: int, first: int = 0) -> Shifted:
+        """Return every step-th row, minus the same."""
+        return Shifted(self.base.every(step, first), self.shift)
+
     @cached_property
     def sqnorm(self) -> float:
         """Squared Frobenius norm."""
@@ -298,7 +302,8 @@ class Projected(Derived):
     def __init__(self, data: Matrix, triplets: tuple[np.ndarray, np.ndarray, np.ndarray]):
         U, s, V = triplets
         self.base_shape, self.dtype, self.scale, self.sqnorm = data.shape, data.dtype, data.scale, data.sqnorm
-        self.scores = np.multiply(U, s, dtype=self.dtype, casting="same_kind")
+        scores = tall.empty((len(U), len(s)), self.dtype)
+        self.scores = np.multiply(U, s, out=scores, dtype=self.dtype, casting="same_kind")
         self.basis = np.ascontiguousarray(V, dtype=self.dtype)
         self.stored, self.triplets = self.scores.size, triplets
 

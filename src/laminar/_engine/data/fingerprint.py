@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..._utils.stored import Stored
+
 MOST = 1 << 26  # bytes of an array that are read; of a larger one, those of rows at equal distances
 
 
@@ -47,6 +49,9 @@ def _parts(value: Any) -> list:
     if sp.issparse(value):
         value = value if value.format in ("csr", "csc") else value.tocsr()
         return [value.format, value.shape, value.data, value.indices, value.indptr]
+    if isinstance(value, Stored):
+        step = -(-value.shape[0] * value.shape[1] * value.dtype.itemsize // MOST)
+        return [value.shape, list(value.extent), value.read(slice(None, None, step))]
     if isinstance(value, Mapping):
         return [part for pair in value.items() for part in pair]
     if isinstance(value, list | tuple):

@@ -16,7 +16,7 @@ from weakref import ref
 import numpy as np
 import scipy.sparse as sp
 
-from ..._utils import threads
+from ..._utils import tall, threads
 
 Rows = Callable[[Any], np.ndarray]
 """A matrix as a function of a block of its rows, a slice or indices."""
@@ -37,6 +37,7 @@ class Matrix(ABC):
     flipped: bool  # whether the rows of this matrix are columns in memory
     stored: int  # entries
     has_gram: bool = False  # whether `gram` is implemented
+    on_disk: bool = False  # whether rows are read from a file, a pass over which costs more than a product
 
     leading: tuple[int, np.ndarray] = 0, np.empty((0, 0))  # right singular vectors known so far (`svd`), and a basis
     triplets: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None  # of a matrix that was made from them
@@ -129,6 +130,10 @@ class Matrix(ABC):
         """Return slices of rows whose (rows, k) results stay in cache, yet are tall enough for a fast product."""
         return threads.blocks(self.shape[0], max(256, 32768 // k))
 
+    def ratio_blocks(self, k: int) -> list[slice]:
+        """Return slices of rows for `ratio_times`."""
+        return self.blocks(k)
+
     @property
     def entries_per_row(self) -> float:
         """Stored entries of a row, on average: what a product costs."""
@@ -178,7 +183,7 @@ def dense(X) -> np.ndarray:
 
 def collect(rows: Rows, blocks: Sequence, shape: tuple[int, int], dtype) -> np.ndarray:
     """Write a function of rows into one array."""
-    out = np.empty(shape, dtype)
+    out = tall.empty(shape, dtype)
 
     def write(b: slice) -> None:
         out[b] = rows(b)

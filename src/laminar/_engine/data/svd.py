@@ -31,7 +31,7 @@ def truncated_svd(
         else:
             U, s, V = _tall(data, k, random_state, max_gram)
     signs = column_signs(U)
-    return U * signs, s, V * signs
+    return np.multiply(U, signs, out=U), s, V * signs
 
 
 def rough_svd(data: Matrix, k: int, random_state: np.random.RandomState) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -103,9 +103,22 @@ def _tall(data: Matrix, k: int, random_state, max_gram: int) -> tuple[np.ndarray
         basis = _eigenbasis(data, k) if small else _subspace(data, k, random_state)
         data.leading = k, basis
     # One exact step in the basis found: it repairs what the squared condition number of a Gram costs.
+    if data.on_disk:
+        return _triplets_by_blocks(data.product(basis.astype(data.dtype)), basis, k)
     Q, R = qr(data.product(basis.astype(data.dtype)).astype(np.float64), mode="economic", check_finite=False)
     left, s, right = svd(R, full_matrices=False, check_finite=False)
     return Q @ left[:, :k], s[:k], basis @ right[:k].T
+
+
+def _triplets_by_blocks(Y: np.ndarray, basis: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return singular triplets of ``X = Y basis^T``, Y tall: its triangular factor is that of those of its blocks."""
+    blocks = threads.blocks(len(Y), max(8192, 4 * Y.shape[1]))
+    triangles = threads.each(lambda b: qr(Y[b].astype(np.float64), mode="r", check_finite=False)[0], blocks)
+    R = qr(np.vstack(triangles), mode="r", check_finite=False)[0][: Y.shape[1]]
+    _, s, right = svd(R, full_matrices=False, check_finite=False)
+    onto = right[:k].T * safe_divide(1, s[:k])
+    U = collect(lambda b: Y[b].astype(np.float64) @ onto, blocks, (len(Y), onto.shape[1]), np.float64)
+    return U, s[:k], basis @ right[:k].T
 
 
 def _eigenbasis(data: Matrix, k: int) -> np.ndarray:

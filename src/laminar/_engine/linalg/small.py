@@ -32,7 +32,12 @@ def column_signs(F: np.ndarray) -> np.ndarray:
     >>> column_signs(np.array([[1.0, 2.0, 0.0], [-3.0, 1.0, 0.0]]))
     array([-1.,  1.,  1.])
     """
-    signs = np.sign(F[np.abs(F).argmax(axis=0), np.arange(F.shape[1])])
+    columns, largest = np.arange(F.shape[1]), np.zeros(F.shape[1], F.dtype)
+    for start in range(0, len(F), 1 << 16):  # by blocks: F may be tall
+        part = F[start : start + (1 << 16)]
+        found = part[np.abs(part).argmax(axis=0), columns]
+        largest = np.where(np.abs(found) > np.abs(largest), found, largest)
+    signs = np.sign(largest)
     signs[signs == 0] = 1
     return signs
 

@@ -44,7 +44,7 @@ class KL:
     @property
     def groups(self) -> Groups:
         """The rows, cut for the threads and the cache."""
-        return [self.data.blocks(self.other.shape[1])]
+        return [self.data.ratio_blocks(self.other.shape[1])]
 
     @property
     def row_cost(self) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..._utils import threads
+from ..._utils import tall, threads
 from ..data.matrix import Matrix, Rows
 from ..linalg import elementwise
 from ..linalg.blocked import column_dots, gram
@@ -117,7 +117,7 @@ class SquaredFit:
 
 def _kept(rows: Rows, shape: tuple[int, int], dtype: np.dtype) -> Rows:
     """Compute each block on first use, and keep it."""
-    kept, done = np.empty(shape, dtype), set()
+    kept, done = tall.empty(shape, dtype), set()
 
     def get(b: slice) -> np.ndarray:
         if (b.start, b.stop) not in done:
