@@ -147,3 +147,27 @@ def test_model_without_layers(laminar, tmp_path):
     for command in ("cluster", "evaluate"):
         refused = laminar(command, "m.laminar", cwd=tmp_path, code=2)
         assert "has no layers to cluster or to score" in refused.stderr
+
+
+def test_array_larger_than_memory(laminar, tmp_path):
+    h5py = pytest.importorskip("h5py", reason='needs h5py: pip install "laminar-nmf[arrays]"')
+    rng = np.random.default_rng(0)
+    with h5py.File(tmp_path / "big.h5", "w") as file:
+        file["X"] = rng.gamma(1.0, size=(5000, 3)) @ rng.gamma(1.0, size=(3, 20))
+    codes = []
+    for name, limit in {"disk": ["--max-memory", "200kB"], "memory": []}.items():
+        model = ["-k", "3", "--model", "nmf"] if name == "memory" else ["-k", "3"]
+        done = laminar("fit", "big.h5", *limit, *model, "-o", f"{name}.laminar", cwd=tmp_path)
+        laminar("transform", f"{name}.laminar", "big.h5", *limit, "-o", f"{name}.npy", "-q", cwd=tmp_path)
+        assert name == "memory" or "Model: NMF" in done.stderr  # none that needs all of the data at once
+        codes.append(np.load(tmp_path / f"{name}.npy"))
+    np.testing.assert_allclose(codes[0], codes[1], rtol=1e-3, atol=1e-4)
+
+
+def test_all_labels_given(laminar, write_images, tmp_path):
+    names = write_images(tmp_path / "faces", 12)
+    write_labels(tmp_path, {name: name.split("_")[0] for name in names})
+    laminar("fit", "faces", "--labels", "all.csv", "-o", "m.laminar", cwd=tmp_path)
+    done = laminar("evaluate", "m.laminar", cwd=tmp_path)
+    assert "its scores are of given labels" in done.stderr
+    assert "label was not given" not in done.stdout

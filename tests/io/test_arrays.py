@@ -329,3 +329,34 @@ def test_truncated_file_is_named(save, tmp_path):
     (tmp_path / "t.npy").write_bytes((tmp_path / "t.npy").read_bytes()[:-8])
     with pytest.raises(ValueError, match=r"t\.npy: array 't' cannot be read"):
         ArrayReader().read(tmp_path / "t.npy")
+
+
+# Larger than memory
+
+
+@pytest.mark.parametrize("ending", ["h5", "zarr"])
+def test_large_array_stays_on_disk(tmp_path, ending):
+    from laminar import config_context
+
+    path = tmp_path / f"t.{ending}"
+    if ending == "h5":
+        with pytest.importorskip("h5py").File(path, "w") as file:
+            file["X"] = X
+    else:
+        pytest.importorskip("zarr").save_array(str(path), X)
+    loaded = ArrayReader().read(path)
+    with config_context(max_memory=X.nbytes):
+        data = ArrayReader().read(path)
+        with pytest.raises(ValueError, match="on disk and larger than half of max_memory"):
+            np.asarray(data.X)
+        assert data.fingerprint() == loaded.fingerprint()
+        np.testing.assert_array_equal(data.X.read(slice(None)), loaded.X)
+
+
+def test_large_array_with_nan_is_refused(tmp_path):
+    from laminar import config_context
+
+    with pytest.importorskip("h5py").File(tmp_path / "t.h5", "w") as file:
+        file["X"] = np.where(np.arange(X.size).reshape(X.shape) == X.shape[1], np.nan, X)
+    with config_context(max_memory=X.nbytes), pytest.raises(ValueError, match="the first in row 1, column 0"):
+        ArrayReader().read(tmp_path / "t.h5")

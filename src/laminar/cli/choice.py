@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import scipy.sparse as sp
 
 import laminar
+from laminar._utils.stored import Stored, is_streamed
 
 from .options import setting
 
@@ -77,7 +78,7 @@ def command_name(cls: str) -> str:
 
 
 def choose(data: Dataset, attributes: Sequence[str], seed: int) -> Choice:
-    """Choose an estimator by views, labels, time, signs and size, in this order.
+    """Choose an estimator by views, labels, time, signs and size, in this order; not one that data on disk do not suit.
 
     Parameters
     ----------
@@ -102,6 +103,9 @@ def choose(data: Dataset, attributes: Sequence[str], seed: int) -> Choice:
     """
     if data.has_views:
         return _choice("MultiViewSemiNMF", f"{len(data.views())} views, weighted by how well they agree", seed)
+    is_on_disk = is_streamed(data.X) or isinstance(data.X, Stored)
+    if attributes and is_on_disk:
+        return _choice("WSF", f"labels of {attributes[0]}, and data on disk, read by blocks", seed)
     if attributes:
         named = ", ".join(attributes[:4]) + (" ..." if len(attributes) > 4 else "")
         return _choice("AttributeLayers", f"labels of {named}: one layer for each", seed)
@@ -113,7 +117,7 @@ def choose(data: Dataset, attributes: Sequence[str], seed: int) -> Choice:
         return _choice("SlowFeatureNMF", "sequences in time, without negative values", seed)
     if sp.issparse(X) and not is_negative:
         return _choice("NMF", "sparse data without negative values, such as word counts: parts that add up", seed)
-    if X.shape[0] <= MAX_SAMPLES_WITH_GRAPH:
+    if X.shape[0] <= MAX_SAMPLES_WITH_GRAPH and not is_on_disk:
         why = "codes smoothed over a graph of neighbours find clusters best"
         return _choice("SmoothedSemiNMF", f"no labels, no time, and {X.shape[0]} samples: {why}", seed)
     if is_negative:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,8 +21,24 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of everything that is rando
 ModelFile = Annotated[Path, typer.Argument(help="Model file, written by laminar fit.", metavar="MODEL")]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out files that cannot be read.")]
 
+MaxMemory = Annotated[
+    str | None,
+    typer.Option(
+        help="Memory for data and codes, as 2GB: larger arrays stay on disk.  [default: a quarter of what is free]"
+    ),
+]
+
 PANEL = "Reading"
 WORDS = "Names, separated by commas."
+
+
+def limited(max_memory: str | None) -> AbstractContextManager[None]:
+    """Return a block in which arrays of more than half of this memory stay on disk."""
+    if max_memory is None:
+        return nullcontext()
+    from laminar import config_context
+
+    return config_context(max_memory=max_memory)
 
 
 def _option(*names: str, help: str, **keywords: Any) -> Any:

@@ -188,6 +188,8 @@ def read_again(file: ModelFile, path: Path, terminal: Terminal, purpose: str) ->
     Dataset or None
         The data, None where they are not the same.
     """
+    from laminar._utils.stored import Stored
+
     inputs = [Path(name) for name in (file.run or {}).get("inputs", ())]
     places = [inputs, [path.parent / name for name in inputs]]
     found = next((paths for paths in places if paths and all(place.exists() for place in paths)), None)
@@ -195,6 +197,9 @@ def read_again(file: ModelFile, path: Path, terminal: Terminal, purpose: str) ->
         terminal.inform(f"The training data are not where they were: without {purpose}.")
         return None
     data = read_alike(file, found, terminal, skip_bad=True)
+    if any(isinstance(X, Stored) for X in data.views().values()):
+        terminal.inform(f"The training data are on disk, too large for memory: without {purpose}.")
+        return None
     if data.fingerprint() != (file.run or {}).get("fingerprint"):
         terminal.inform(f"The training data have changed since the fit: without {purpose}.")
         return None

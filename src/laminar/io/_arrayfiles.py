@@ -27,6 +27,7 @@ class Entry:
     dtype: np.dtype | None
     load: Callable[[], Any]
     is_sparse: bool = False
+    open: Callable[[], Any] | None = None  # returns the array without loading it, to be used after the block
 
     def __str__(self) -> str:
         kind = "not an array" if self.dtype is None else "text" if self.is_text else str(self.dtype)
@@ -154,7 +155,7 @@ def _hdf5(path: Path, stack: ExitStack) -> Iterator[Entry]:
         is_text = h5py.check_string_dtype(item.dtype) is not None
         dtype = np.dtype("U1") if is_text else item.dtype
         load = (lambda item=item: item.asstr()[()]) if is_text else (lambda item=item: item[()])
-        yield Entry(name, item.shape, dtype, load)
+        yield Entry(name, item.shape, dtype, load, open=lambda name=name: h5py.File(path, "r")[name])  # type: ignore[misc]
 
 
 def _datasets(group: Any, kind: type) -> Iterator[tuple[str, Any]]:
@@ -217,7 +218,10 @@ def _zarr(path: Path, stack: ExitStack) -> Iterator[Entry]:
     root = zarr.open(store, mode="r")
     arrays = _zarr_arrays(root, "") if hasattr(root, "groups") else [(path.name.partition(".")[0], root)]
     for name, item in arrays:
-        yield Entry(name, tuple(item.shape), _zarr_dtype(item), lambda item=item: item[...])  # type: ignore[misc]
+        lazy = (
+            None if path.suffix.lower() == ".zip" else (lambda item=item: item)
+        )  # an archive is closed with the block
+        yield Entry(name, tuple(item.shape), _zarr_dtype(item), lambda item=item: item[...], open=lazy)  # type: ignore[misc]
 
 
 def _zarr_arrays(group: Any, prefix: str) -> Iterator[tuple[str, Any]]:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from laminar._utils.stored import Stored
+
 FEW_LEVELS = 16  # bytes up to this value are drawings or counts, divided by their largest; photographs by 255
 _ROWS = 4096  # of a block, so that an array on disk is not in memory as a whole
 
@@ -47,6 +49,8 @@ def as_csr(array: Any) -> sp.csr_array:
 
 def check_finite(source: str, X: Any) -> None:
     """Raise ValueError if values are NaN or infinite, with their number and the place of the first."""
+    if isinstance(X, Stored) and np.isfinite(X.extent.magnitude):
+        return
     if sp.issparse(X):
         bad = np.flatnonzero(~np.isfinite(X.data))
         number = len(bad)
@@ -54,7 +58,8 @@ def check_finite(source: str, X: Any) -> None:
     else:
         number, places = 0, []
         for start in range(0, len(X), _ROWS):
-            found = np.argwhere(~np.isfinite(X[start : start + _ROWS]))
+            rows = slice(start, start + _ROWS)
+            found = np.argwhere(~np.isfinite(X.read(rows) if isinstance(X, Stored) else X[rows]))
             number += len(found)
             places += [(start + int(row), int(column)) for row, column in found[: 1 - len(places)]]
     if number:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from laminar._utils.stored import Stored, is_streamed
 from laminar.io._arrayfiles import Entry, open_arrays
 from laminar.io._columns import names_of
 from laminar.io._folders import existing, first_few
@@ -30,7 +31,8 @@ SINGLE = "X"  # key of data that are not views
 class ArrayReader:
     """Reader of arrays: .npy, .npz, .mat, .h5, .hdf5 and .zarr; samples in rows.
 
-    An .npy file of floats stays on disk and is read in parts. Arrays (n_samples, height, width), with or without three
+    An .npy file of floats stays on disk and is read in parts, as do floats of HDF5 and zarr files of more than half of
+    ``max_memory`` (`laminar.set_config`). Arrays (n_samples, height, width), with or without three
     channels, become rows of pixels. Bytes are divided by 255, or by their largest value if that is at most 16. Sparse
     matrices, of ``scipy.sparse.save_npz`` or MATLAB, stay sparse. Nothing is unpickled. In the same file an array
     ``ids`` names the samples, ``feature_names`` the features, and ``image_shape`` is the height and width of a row.
@@ -144,10 +146,14 @@ class ArrayReader:
         source = f"{path}: array {entry.name!r}"
         _check_numbers(source, entry)
         try:
-            array = entry.load()
+            array = _stored(entry) if entry.open is not None and not self.transposed else None
+            array = entry.load() if array is None else array
         except Exception as error:  # each format has its own kinds of error
             raise ValueError(f"{source} cannot be read: {error}") from error
-        part = _sparse_part(array, self.transposed) if entry.is_sparse else self._dense_part(source, key, array)
+        if isinstance(array, Stored):
+            part = _Part(array)
+        else:
+            part = _sparse_part(array, self.transposed) if entry.is_sparse else self._dense_part(source, key, array)
         if 0 in part.X.shape:
             raise ValueError(f"{source} is empty: it has shape {array.shape}.")
         expected = (self.n_features or {}).get(key, part.X.shape[1])
@@ -228,6 +234,13 @@ def _listed(entries: Mapping[str, Entry], at_most: int = 12) -> str:
 
 
 # Data
+
+
+def _stored(entry: Entry) -> Stored | None:
+    """Return floats of a file that do not fit into memory as an array on disk, and None for others."""
+    is_matrix = entry.dtype is not None and entry.dtype.kind == "f" and len(entry.shape) == 2
+    source = entry.open() if is_matrix and entry.open is not None else None
+    return Stored(source) if is_streamed(source) else None
 
 
 def _check_numbers(source: str, entry: Entry) -> None:

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
+from laminar._utils.stored import Stored
+
 if TYPE_CHECKING:
     import os
 
     from pandas import DataFrame
 
-Matrix: TypeAlias = np.ndarray | sp.csr_array
+Matrix: TypeAlias = np.ndarray | sp.csr_array  # or a laminar._utils.stored.Stored, which has their attributes
 
 
 class Reader(Protocol):
@@ -193,6 +195,11 @@ class Scaling:
         """
         if sp.issparse(X):
             raise ValueError('scale="standard" needs dense data: to subtract the mean makes every entry nonzero.')
+        if isinstance(X, Stored):
+            raise ValueError(
+                'scale="standard" needs data in memory, and these are on disk: standardise the file before, or raise '
+                "max_memory (--max-memory)."
+            )
         mean, scale = X.mean(axis=0), X.std(axis=0)
         return cls(mean, np.where(scale > 0, scale, 1).astype(X.dtype))
 
@@ -218,5 +225,6 @@ def _parts(X: Any, rows: int = 4096) -> Iterator[memoryview]:
         X = X.tocsr()
         yield from (np.ascontiguousarray(part).data for part in (X.indptr.astype(np.int64), X.indices.astype(np.int64)))
         X = X.data
+    read = X.read if isinstance(X, Stored) else X.__getitem__
     for start in range(0, X.shape[0], rows):
-        yield np.ascontiguousarray(X[start : start + rows]).data
+        yield np.ascontiguousarray(read(slice(start, start + rows))).data

@@ -72,7 +72,7 @@ def evaluate(
         ids = training_samples(file, model) if samples is None else samples.ids
         samples = samples or training
         truth = _truth(file, ids, samples, labels, id_column, terminal)
-        scored = truth if data or given is None else _not_given(truth, given, terminal)
+        scored, unseen = (truth, list(truth)) if data or given is None else _not_given(truth, given, terminal)
         scores = layer_attribute_table(
             file.model,
             None if samples is None else samples.X,
@@ -81,7 +81,7 @@ def evaluate(
             random_state=seed,
             verbose=terminal.verbose,
         )
-        classifiers = _classifiers(file.model, training, given, samples, scored, terminal)
+        classifiers = _classifiers(file.model, training, given, samples, scored[unseen], terminal)
         _show(scores, classifiers, terminal)
         if output is not None:
             flat = scores.set_axis([f"{attribute} {metric}" for attribute, metric in scores.columns], axis=1)
@@ -126,16 +126,20 @@ def _given(file: File) -> DataFrame | None:
     return _as_text(file.data.labels[attributes])
 
 
-def _not_given(truth: DataFrame, given: DataFrame, terminal: Terminal) -> DataFrame:
-    """Return the labels that the model was not given; all of an attribute where too few others are left."""
-    scored = truth.copy()
+def _not_given(truth: DataFrame, given: DataFrame, terminal: Terminal) -> tuple[DataFrame, list[str]]:
+    """Return the labels that the model was not given, and the names of the attributes that have such.
+
+    Of an attribute of which hardly any others are left, all are returned.
+    """
+    scored, unseen = truth.copy(), list(truth)
     for name in [name for name in given if name in truth]:
-        unseen = truth[name].where(given[name].isna().to_numpy(), None)
-        if unseen.nunique() < 2:
+        others = truth[name].where(given[name].isna().to_numpy(), None)
+        if others.nunique() < 2:
             terminal.inform(f"Nearly all labels of {name} were given to the model: its scores are of given labels.")
+            unseen.remove(name)
         else:
-            scored[name] = unseen
-    return scored
+            scored[name] = others
+    return scored, unseen
 
 
 def _groups(file: File, samples: Dataset | None) -> np.ndarray | None:

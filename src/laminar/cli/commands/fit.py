@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..options import Debug, Force, Json, Quiet, Seed, numbers, split, with_reading_options
+from ..options import Debug, Force, Json, MaxMemory, Quiet, Seed, limited, numbers, split, with_reading_options
 from ..terminal import Terminal, session
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def fit(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the --checkpoint, if there is one, of the same call.")
     ] = False,
+    max_memory: MaxMemory = None,
     force: Force = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -69,7 +70,11 @@ def fit(
       laminar fit wine.csv --id-column bottle --label-columns cultivar --scale standard -o wine.laminar
       laminar fit faces/ --model nmf --checkpoint run.ckpt --resume -o long.laminar
     """  # noqa: D301 -- click keeps the line breaks of a paragraph after the character \b
-    with session(quiet, as_json, debug) as terminal, _recorded(checkpoint, resume, terminal):
+    with (
+        session(quiet, as_json, debug) as terminal,
+        limited(max_memory),
+        _recorded(checkpoint, resume, terminal),
+    ):
         from laminar._persistence.model_file import save_model
         from laminar.io.write import check_output
 
@@ -211,6 +216,10 @@ def _facts(estimator: BaseEstimator, samples: Dataset, seconds: float, reason: s
 def _squares(X: Any) -> float:
     import numpy as np
 
+    from laminar._utils.stored import Stored
+
+    if isinstance(X, Stored):
+        return X.extent.sqnorm * X.extent.magnitude**2
     return float(np.square(X.data if hasattr(X, "indptr") else X, dtype=np.float64).sum()) or 1.0
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..options import Debug, Force, Json, ModelFile, Quiet, SkipBad
+from ..options import Debug, Force, Json, MaxMemory, ModelFile, Quiet, SkipBad, limited
 from ..terminal import session
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def transform(
     layer: Layer = None,
     readout: Readout = None,
     skip_bad: SkipBad = False,
+    max_memory: MaxMemory = None,
     force: Force = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -47,7 +48,7 @@ def transform(
       laminar transform faces.laminar more_faces/ -o codes.csv
       laminar transform faces.laminar more_faces/ --layer pose -o pose.npz
     """  # noqa: D301 -- click keeps the line breaks of a paragraph after the character \b
-    with session(quiet, as_json, debug) as terminal:
+    with session(quiet, as_json, debug) as terminal, limited(max_memory):
         from laminar._persistence.model_file import read_model
         from laminar.io.write import CODE_ENDINGS, check_output, write_codes
 
