@@ -164,6 +164,19 @@ def test_array_larger_than_memory(laminar, tmp_path):
     np.testing.assert_allclose(codes[0], codes[1], rtol=1e-3, atol=1e-4)
 
 
+def test_labels_of_model_saved_in_python(laminar, write_images, tmp_path):
+    import laminar as package
+
+    names = write_images(tmp_path / "faces", 16)
+    sides = {name: name.split("_")[0] for name in names}
+    write_labels(tmp_path, dict(list(sides.items())[:6]))
+    data = package.read(tmp_path / "faces", labels=tmp_path / "all.csv")
+    package.AttributeLayers(random_state=0).fit(data.X, data.labels).save(tmp_path / "m.laminar", data=data)
+    write_labels(tmp_path, sides)
+    done = laminar("evaluate", "m.laminar", "--labels", "all.csv", cwd=tmp_path)
+    assert "The layers were given some labels of class" in done.stderr
+
+
 def test_all_labels_given(laminar, write_images, tmp_path):
     names = write_images(tmp_path / "faces", 12)
     write_labels(tmp_path, {name: name.split("_")[0] for name in names})

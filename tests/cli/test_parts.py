@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 import laminar
 from laminar import Dataset
 from laminar.cli import choice, options, progress, terminal
-from laminar.cli.samples import by_view
+from laminar.cli.commands.info import view_facts
 
 X = np.random.default_rng(0).random((6, 4))
 IDS = np.array(list("abcdef"))
@@ -50,14 +50,14 @@ def test_catalogue_has_every_estimator():
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("cls", ESTIMATORS)
 def test_catalogue_signs_are_true(cls):
-    signs, model = choice.MODELS[cls], getattr(laminar, cls)()
-    data = {"a": X, "b": X[:, :3]} if signs.views else X
-    y = np.array([0, 0, 0, 1, 1, 1]) if signs.labels else None
+    purpose, model = choice.MODELS[cls], getattr(laminar, cls)()
+    data = {"a": X, "b": X[:, :3]} if purpose.views else X
+    y = np.array([0, 0, 0, 1, 1, 1]) if purpose.labels else None
     size = {"n_components": 2, "layers": (3, 2), "n_neighbors": 2}
     model.set_params(**{name: value for name, value in size.items() if name in model.get_params()})
-    negative = {"a": X - 0.5, "b": X[:, :3]} if signs.views else X - 0.5
+    negative = {"a": X - 0.5, "b": X[:, :3]} if purpose.views else X - 0.5
     model.fit(data, y)
-    if signs.data == "any":
+    if purpose.data == "any":
         model.fit(negative, y)
     else:
         with pytest.raises(ValueError, match=r"(?i)negative"):
@@ -83,6 +83,7 @@ def test_setting_values(text, value):
     ("model", "given", "sentence"),
     [
         ("NMF", {"layers": (5, 3)}, "has one layer"),
+        ("NMF", {"layers": (5,), "components": 3}, "give one of them"),
         ("DeepSemiNMF", {"components": 5}, "--layers 100,5"),
         ("AttributeLayers", {"clusters": 5}, "laminar cluster takes -k"),
         ("NMF", {"settings": ["max_itre=3"]}, "did you mean max_iter"),
@@ -128,11 +129,11 @@ def test_reading_options_belong_to_readers():
     assert set(options.READING) - known == {"more"}  # --read: any of them
 
 
-def test_views_of_one_name(tmp_path):
-    paths = [tmp_path / "a" / "x.csv", tmp_path / "b" / "x.csv"]
-    assert list(by_view(paths)) == [str(path) for path in paths]
-    with pytest.raises(ValueError, match="given twice"):
-        by_view([paths[0], paths[0]])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_facts_of_data(form):
+    entries = np.array([[0.0, -1.0, 2.0], [0.0, 0.0, 5.0]])
+    facts = view_facts(form(entries))
+    assert (facts["smallest"], facts["largest"], facts["zeros"]) == (-1.0, 5.0, 0.5)
 
 
 # Terminal

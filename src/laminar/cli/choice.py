@@ -18,13 +18,13 @@ from .options import setting
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
-    from laminar.io.dataset import Dataset, Matrix
+    from laminar.io.dataset import Dataset
 
 MAX_SAMPLES_WITH_GRAPH = 20_000  # a fit with a graph of neighbours takes seconds up to here
 
 
 @dataclass(frozen=True)
-class Signs:
+class Purpose:
     """Columns of `laminar models`: what a model is for."""
 
     data: str  # "any" sign or ">= 0"
@@ -36,25 +36,25 @@ class Signs:
     use: str = ""
 
 
-MODELS: dict[str, Signs] = {
-    "SmoothedSemiNMF": Signs("any", "", graph=True, use="clusters, where nothing else is given"),
-    "NMF": Signs(">= 0", "", use="parts that add up; counts and texts; many samples"),
-    "SemiNMF": Signs("any", "", use="parts of standardised or centred data; many samples"),
-    "AttributeLayers": Signs("any", "some", use="one layer an attribute, from a few labels of each"),
-    "DeepSemiNMF": Signs("any", "", use="several layers, from fine to coarse"),
-    "MultiLayerNMF": Signs(">= 0", "", use="several layers of parts"),
-    "WSF": Signs("any", "some", use="codes that agree where labels do"),
-    "DeepWSF": Signs("any", "some", use="several layers, attributes on different ones"),
-    "GNMF": Signs(">= 0", "", graph=True, use="parts whose codes are smooth over neighbours"),
-    "ClassDrivenNMF": Signs(">= 0", "one", use="components of each class; predicts classes"),
-    "ConstrainedNMF": Signs(">= 0", "one", use="samples of a class share one code"),
-    "DiscriminantNMF": Signs(">= 0", "one", use="codes that separate classes"),
-    "ConceptFactorization": Signs("any", "", use="components that are mixtures of samples; kernels"),
-    "SlowFeatureNMF": Signs(">= 0", "", time=True, use="parts that change slowly; phases of a video"),
-    "SlowFeatureAnalysis": Signs("any", "", time=True, use="slowest signals of a sequence"),
-    "MultiViewSemiNMF": Signs("any", "", views=True, holes=True, graph=True, use="one clustering of several views"),
-    "MultiViewDeepNMF": Signs("any", "", views=True, graph=True, use="layers of each view, one shared (DMF-MVC)"),
-    "MultiNMF": Signs(">= 0", "", views=True, use="views that agree on their codes"),
+MODELS: dict[str, Purpose] = {
+    "SmoothedSemiNMF": Purpose("any", "", graph=True, use="clusters, where nothing else is given"),
+    "NMF": Purpose(">= 0", "", use="parts that add up; counts and texts; many samples"),
+    "SemiNMF": Purpose("any", "", use="parts of standardised or centred data; many samples"),
+    "AttributeLayers": Purpose("any", "some", use="one layer an attribute, from a few labels of each"),
+    "DeepSemiNMF": Purpose("any", "", use="several layers, from fine to coarse"),
+    "MultiLayerNMF": Purpose(">= 0", "", use="several layers of parts"),
+    "WSF": Purpose("any", "some", use="codes that agree where labels do"),
+    "DeepWSF": Purpose("any", "some", use="several layers, attributes on different ones"),
+    "GNMF": Purpose(">= 0", "", graph=True, use="parts whose codes are smooth over neighbours"),
+    "ClassDrivenNMF": Purpose(">= 0", "one", use="components of each class; predicts classes"),
+    "ConstrainedNMF": Purpose(">= 0", "one", use="samples of a class share one code"),
+    "DiscriminantNMF": Purpose(">= 0", "one", use="codes that separate classes"),
+    "ConceptFactorization": Purpose("any", "", use="components that are mixtures of samples; kernels"),
+    "SlowFeatureNMF": Purpose(">= 0", "", time=True, use="parts that change slowly; phases of a video"),
+    "SlowFeatureAnalysis": Purpose("any", "", time=True, use="slowest signals of a sequence"),
+    "MultiViewSemiNMF": Purpose("any", "", views=True, holes=True, graph=True, use="one clustering of several views"),
+    "MultiViewDeepNMF": Purpose("any", "", views=True, graph=True, use="layers of each view, one shared (DMF-MVC)"),
+    "MultiNMF": Purpose(">= 0", "", views=True, use="views that agree on their codes"),
 }
 
 
@@ -104,13 +104,13 @@ def choose(data: Dataset, attributes: Sequence[str], seed: int) -> Choice:
     if data.has_views:
         return _choice("MultiViewSemiNMF", f"{len(data.views())} views, weighted by how well they agree", seed)
     is_on_disk = is_streamed(data.X) or isinstance(data.X, Stored)
+    named = ", ".join(attributes[:4]) + (" ..." if len(attributes) > 4 else "")
     if attributes and is_on_disk:
-        return _choice("WSF", f"labels of {attributes[0]}, and data on disk, read by blocks", seed)
+        return _choice("WSF", f"labels of {named}, and data on disk, read by blocks", seed)
     if attributes:
-        named = ", ".join(attributes[:4]) + (" ..." if len(attributes) > 4 else "")
         return _choice("AttributeLayers", f"labels of {named}: one layer for each", seed)
     X: Any = data.X
-    is_negative = smallest(X) < 0
+    is_negative = X.min() < 0
     if data.groups is not None:
         if is_negative:
             return _choice("SlowFeatureAnalysis", "sequences in time, with negative values", seed)
@@ -127,11 +127,6 @@ def choose(data: Dataset, attributes: Sequence[str], seed: int) -> Choice:
 
 def _choice(cls: str, reason: str, seed: int) -> Choice:
     return Choice(getattr(laminar, cls)(random_state=seed), reason)
-
-
-def smallest(X: Matrix) -> float:
-    """Return the smallest entry."""
-    return float(X.min()) if X.shape[0] else 0.0
 
 
 def named(name: str, seed: int) -> Choice:
@@ -205,6 +200,8 @@ def set_parameters(
     for name in chosen:
         _check_name(name, cls, parameters)
     if layers is not None and "layers" not in parameters:
+        if components is not None:
+            raise ValueError(f"--components and --layers: {cls} has one layer; give one of them.")
         if len(layers) > 1:
             raise ValueError(f"--layers: {cls} has one layer; give one number, or --model deep-semi-nmf.")
         (components,), layers = layers, None

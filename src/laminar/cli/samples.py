@@ -38,7 +38,7 @@ def read_samples(paths: Sequence[Path], reading: Mapping[str, Any], terminal: Te
     from laminar.io.read import read
 
     terminal.progress.stage(f"reading {', '.join(map(str, paths))}")
-    data = read(by_view(paths), verbose=terminal.verbose, **reading)
+    data = read(paths, verbose=terminal.verbose, **reading)
     report(data, terminal)
     if data.labels is not None and "labels" not in reading:  # of a file of labels the notes have the counts
         terminal.inform(f"  Labels: {label_counts(data.labels)}.")
@@ -67,28 +67,10 @@ def read_alike(file: ModelFile, paths: Sequence[Path], terminal: Terminal, *, sk
     from laminar.io.read import read
 
     terminal.progress.stage(f"reading {', '.join(map(str, paths))}")
-    data = read(by_view(paths), like=file.data, skip_bad=skip_bad, verbose=terminal.verbose)
+    data = read(paths, like=file.data, skip_bad=skip_bad, verbose=terminal.verbose)
     report(data, terminal)
     _check_features(file, data)
     return data
-
-
-def by_view(paths: Sequence[Path]) -> Path | dict[str, Path]:
-    """Return one path, or several by the names of their views: the last part of each without its ending.
-
-    Examples
-    --------
-    >>> by_view([Path("a/pixels.csv"), Path("a/words.csv")])
-    {'pixels': PosixPath('a/pixels.csv'), 'words': PosixPath('a/words.csv')}
-    """
-    if len(paths) == 1:
-        return paths[0]
-    names = [path.resolve().name.split(".")[0] for path in paths]
-    if len(set(names)) < len(names):
-        names = [str(path) for path in paths]
-    if len(set(names)) < len(names):
-        raise ValueError(f"{names[0]} is given twice: several inputs are several views of the same samples.")
-    return dict(zip(names, paths, strict=True))
 
 
 def report(data: Dataset, terminal: Terminal) -> None:

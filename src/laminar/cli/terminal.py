@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from .progress import Progress
 
@@ -109,7 +109,7 @@ def session(quiet: bool, as_json: bool, debug: bool) -> Iterator[Terminal]:
         terminal.progress.hide()
 
 
-def fail(text: str, code: int) -> None:
+def fail(text: str, code: int) -> NoReturn:
     """Print an error and exit."""
     print(f"Error: {text}", file=sys.stderr, flush=True)
     raise SystemExit(code) from None

@@ -8,16 +8,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from laminar._utils.stored import Stored
+from laminar.io.dataset import row_blocks
 
 FEW_LEVELS = 16  # bytes up to this value are drawings or counts, divided by their largest; photographs by 255
-_ROWS = 4096  # of a block, so that an array on disk is not in memory as a whole
 
 
 def divisor_of(array: Any) -> float:
     """Return what bytes are divided by to lie in [0, 1]; 1 for all other types."""
     if sp.issparse(array) or array.dtype != np.uint8 or not array.size:
         return 1.0
-    largest = max(int(array[i : i + _ROWS].max()) for i in range(0, len(array), _ROWS))
+    largest = max(int(block.max()) for block in row_blocks(array))
     return 255.0 if largest > FEW_LEVELS else float(max(largest, 1))
 
 
@@ -57,11 +57,12 @@ def check_finite(source: str, X: Any) -> None:
         places = [(int(np.searchsorted(X.indptr, i, side="right")) - 1, int(X.indices[i])) for i in bad[:1]]
     else:
         number, places = 0, []
-        for start in range(0, len(X), _ROWS):
-            rows = slice(start, start + _ROWS)
-            found = np.argwhere(~np.isfinite(X.read(rows) if isinstance(X, Stored) else X[rows]))
+        start = 0
+        for block in row_blocks(X):
+            found = np.argwhere(~np.isfinite(block))
             number += len(found)
             places += [(start + int(row), int(column)) for row, column in found[: 1 - len(places)]]
+            start += len(block)
     if number:
         row, column = places[0]
         values = "1 value that is" if number == 1 else f"{number} values that are"

@@ -137,8 +137,11 @@ class Dataset:
         found.update("\0".join(map(str, self.ids)).encode())
         for name, X in self.views().items():
             found.update(f"{name} {X.shape} {X.dtype}".encode())
-            for part in _parts(X):
-                found.update(part)
+            if sp.issparse(X):
+                for indices in (X.indptr, X.indices):  # type: ignore[union-attr]
+                    found.update(np.ascontiguousarray(indices, dtype=np.int64).data)
+            for block in row_blocks(X):
+                found.update(np.ascontiguousarray(block).data)
         return found.hexdigest()
 
     def description(self, *, training_samples: bool = True) -> Dataset:
@@ -219,12 +222,27 @@ class Scaling:
         return (X - self.mean) / self.scale
 
 
-def _parts(X: Any, rows: int = 4096) -> Iterator[memoryview]:
-    """Yield the bytes of an array by blocks of rows, so that an array on disk is not read as a whole."""
-    if sp.issparse(X):
-        X = X.tocsr()
-        yield from (np.ascontiguousarray(part).data for part in (X.indptr.astype(np.int64), X.indices.astype(np.int64)))
-        X = X.data
-    read = X.read if isinstance(X, Stored) else X.__getitem__
-    for start in range(0, X.shape[0], rows):
-        yield np.ascontiguousarray(read(slice(start, start + rows))).data
+def row_blocks(X: Any, rows: int = 4096) -> Iterator[np.ndarray]:
+    """Yield an array by blocks of rows, so that one on disk is not read as a whole; of sparse data the stored entries.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse array, Stored}
+        Data.
+    rows : int, default=4096
+        Rows of a block.
+
+    Yields
+    ------
+    ndarray
+        The next rows.
+
+    Examples
+    --------
+    >>> [len(block) for block in row_blocks(np.zeros((5, 2)), rows=3)]
+    [3, 2]
+    """
+    entries = X.data if sp.issparse(X) else X
+    read = entries.read if isinstance(entries, Stored) else entries.__getitem__
+    for start in range(0, entries.shape[0], rows):
+        yield read(slice(start, start + rows))

@@ -82,6 +82,9 @@ def evaluate(
             verbose=terminal.verbose,
         )
         classifiers = _classifiers(file.model, training, given, samples, scored[unseen], terminal)
+        if given is not None:
+            names = ", ".join(map(str, given))
+            terminal.inform(f"The layers were given some labels of {names}; X in the first table was not.")
         _show(scores, classifiers, terminal)
         if output is not None:
             flat = scores.set_axis([f"{attribute} {metric}" for attribute, metric in scores.columns], axis=1)
@@ -120,10 +123,15 @@ def _as_text(labels: DataFrame) -> DataFrame:
 
 def _given(file: File) -> DataFrame | None:
     """Return the labels that the model was given."""
-    attributes = list((file.run or {}).get("attributes", ()))
-    if file.data is None or file.data.labels is None or not attributes:
+    from ..choice import MODELS
+
+    labels = None if file.data is None else file.data.labels
+    if labels is None:
         return None
-    return _as_text(file.data.labels[attributes])
+    # Without a record of the run, as in a file that Python wrote, a model that uses labels was given all of them.
+    assumed = list(labels) if MODELS[type(file.model).__name__].labels else []
+    attributes = assumed if file.run is None else list(file.run.get("attributes", ()))
+    return _as_text(labels[attributes]) if attributes else None
 
 
 def _not_given(truth: DataFrame, given: DataFrame, terminal: Terminal) -> tuple[DataFrame, list[str]]:

@@ -147,17 +147,17 @@ def _check(estimator: BaseEstimator, samples: Dataset) -> None:
     """Refuse data that the model is not for, before the fit."""
     from ..choice import MODELS, command_name
 
-    name, signs = type(estimator).__name__, MODELS[type(estimator).__name__]
+    name, purpose = type(estimator).__name__, MODELS[type(estimator).__name__]
     if samples.n_samples < 2:
         raise ValueError(f"{samples.n_samples} sample: a model is fitted to at least two, better a hundred.")
-    if samples.has_views and not signs.views:
+    if samples.has_views and not purpose.views:
         count = len(samples.views())
         raise ValueError(
             f"--model {command_name(name)} is for one input and {count} were given: use multi-view-semi-nmf."
         )
-    if signs.views and not samples.has_views:
+    if purpose.views and not samples.has_views:
         raise ValueError(f"--model {command_name(name)} is for several views: give several inputs, or another model.")
-    if samples.observed is not None and not signs.holes:
+    if samples.observed is not None and not purpose.holes:
         lacking = int((~samples.observed).any(axis=1).sum())
         raise ValueError(
             f"{lacking} samples lack a view, and --model {command_name(name)} needs all: use multi-view-semi-nmf."
@@ -195,6 +195,7 @@ def _fit(estimator: BaseEstimator, samples: Dataset, used: list[str], terminal: 
 
 
 def _facts(estimator: BaseEstimator, samples: Dataset, seconds: float, reason: str) -> dict[str, Any]:
+    from laminar._engine.data.wrap import wrap
     from laminar.evaluation.tables import layer_names
 
     facts = {
@@ -209,18 +210,9 @@ def _facts(estimator: BaseEstimator, samples: Dataset, seconds: float, reason: s
     }
     error = getattr(estimator, "reconstruction_err_", None)
     if error is not None and not samples.has_views and getattr(estimator, "loss", "frobenius") == "frobenius":
-        facts["explained"] = round(1 - float(error) ** 2 / _squares(samples.X), 4)
+        X = wrap(samples.X)
+        facts["explained"] = round(1 - (float(error) / X.scale) ** 2 / (X.sqnorm or 1.0), 4)
     return facts
-
-
-def _squares(X: Any) -> float:
-    import numpy as np
-
-    from laminar._utils.stored import Stored
-
-    if isinstance(X, Stored):
-        return X.extent.sqnorm * X.extent.magnitude**2
-    return float(np.square(X.data if hasattr(X, "indptr") else X, dtype=np.float64).sum()) or 1.0
 
 
 def _summary(facts: dict[str, Any]) -> str:

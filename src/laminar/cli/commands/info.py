@@ -149,10 +149,10 @@ def _data_facts(data: Dataset) -> dict[str, Any]:
 def _data_info(paths: list[Path], reading: dict, terminal: Terminal) -> None:
     from laminar.io.read import read
 
-    from ..samples import by_view, describe
+    from ..samples import describe
 
     terminal.progress.stage(f"reading {', '.join(map(str, paths))}")
-    data = read(by_view(paths), verbose=terminal.verbose, **reading)
+    data = read(paths, verbose=terminal.verbose, **reading)
     facts: dict[str, Any] = {"n_samples": data.n_samples}
     for name, X in data.views().items():
         facts[name] = view_facts(X)
@@ -179,15 +179,24 @@ def view_facts(X: Any) -> dict[str, Any]:
     """
     import scipy.sparse as sp
 
-    entries = X.data if sp.issparse(X) else np.asarray(X)[~np.isnan(X)]
-    n_entries = int(np.prod(X.shape)) if sp.issparse(X) else entries.size
-    low, high = (float(entries.min()), float(entries.max())) if entries.size else (0.0, 0.0)
+    from laminar.io.dataset import row_blocks
+
+    lows, highs, n_zeros, n_entries = [], [], 0, 0
+    for block in row_blocks(X):
+        known = block[~np.isnan(block)]  # a sample that lacks a view has none
+        if known.size:
+            lows.append(float(known.min()))
+            highs.append(float(known.max()))
+        n_zeros, n_entries = n_zeros + int(np.count_nonzero(known == 0)), n_entries + known.size
+    if sp.issparse(X):  # whose blocks are of the stored entries
+        lows, highs = [*lows, 0.0], [*highs, 0.0]
+        n_zeros, n_entries = n_zeros + int(np.prod(X.shape)) - n_entries, int(np.prod(X.shape))
     return {
         "shape": list(X.shape),
         "type": f"{X.dtype}{', sparse' * sp.issparse(X)}",
-        "smallest": min(low, 0.0) if sp.issparse(X) else low,
-        "largest": high,
-        "zeros": round(1 - int(np.count_nonzero(entries)) / max(n_entries, 1), 4),
+        "smallest": min(lows, default=None),
+        "largest": max(highs, default=None),
+        "zeros": round(n_zeros / max(n_entries, 1), 4),
     }
 
 

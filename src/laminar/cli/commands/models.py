@@ -35,4 +35,4 @@ def models(quiet: Quiet = False, as_json: Json = False, debug: Debug = False) ->
             "with negative values slow-feature-analysis; sparse counts nmf; else smoothed-semi-nmf, and for more than\n"
             f"{MAX_SAMPLES_WITH_GRAPH:,} samples nmf, with negative values semi-nmf. Gaps: samples may lack a view."
         )
-        terminal.finish({"models": {command_name(name): vars(signs) for name, signs in MODELS.items()}})
+        terminal.finish({"models": {command_name(name): vars(purpose) for name, purpose in MODELS.items()}})
