@@ -26,7 +26,7 @@ class Free:
         """Return the whole move."""
         return move
 
-    def multiplier(self, F: np.ndarray, gradient: Callable, pairs: Sequence) -> float:
+    def multiplier(self, F: np.ndarray, gradient: Callable, groups: Sequence) -> float:
         """Return zero."""
         return 0.0
 
@@ -55,7 +55,7 @@ class NonNegative:
         """``min(F, move)``."""
         return np.minimum(F, move)
 
-    def multiplier(self, F: np.ndarray, gradient: Callable, pairs: Sequence) -> np.ndarray | float:
+    def multiplier(self, F: np.ndarray, gradient: Callable, groups: Sequence) -> np.ndarray | float:
         """Return zero."""
         return 0.0
 
@@ -82,9 +82,12 @@ class UnitSum(NonNegative):
         """Clip and rescale F, in place."""
         return self.normalise(super().project(F))
 
-    def multiplier(self, F: np.ndarray, gradient: Callable, pairs: Sequence) -> np.ndarray:
+    def multiplier(self, F: np.ndarray, gradient: Callable, groups: Sequence) -> np.ndarray:
         """``sum_i f_ia g_ia`` for column a: at a KKT point the gradient has this value wherever F is positive."""
-        return sum(threads.each(lambda pair: (F[pair[0]] * gradient(*pair)).sum(0, dtype=np.float64), pairs))
+        return sum(
+            threads.total(lambda b, G=G: (F[b] * gradient(b, G)).sum(0, dtype=np.float64), blocks)
+            for G, blocks in groups
+        )
 
     def normalise(self, F: np.ndarray) -> np.ndarray:
         """Divide every column by its sum, in place; a column of zeros stays."""

@@ -20,7 +20,7 @@ class Constraint(Protocol):
     def step(self, F: np.ndarray, move: np.ndarray) -> np.ndarray:
         """Return what is left of a move from F to ``F - move`` after projecting; zero exactly at a KKT point."""
 
-    def multiplier(self, F: np.ndarray, gradient: Callable, pairs: Sequence) -> np.ndarray | float:
+    def multiplier(self, F: np.ndarray, gradient: Callable, groups: Sequence) -> np.ndarray | float:
         """Return the Lagrange multipliers of equality constraints, to be subtracted from the gradient."""
 
     def limit(self, move: np.ndarray, F: np.ndarray) -> None:

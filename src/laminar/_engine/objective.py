@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple, Protocol, cast
 
 import numpy as np
@@ -85,16 +86,16 @@ class Objective:
         ``step`` is what the constraint leaves of the Newton step ``gradient / d`` of each entry alone, with d the
         curvature of the majoriser. The residual does not change with the scale of X or of a component.
         """
-        majoriser, typical, groups = self.majoriser(F), F.mean(0), self.groups
-        pairs = [(b, G) for G, blocks in by_group(majoriser.G, groups) for b in blocks]
-        multiplier = constraint.multiplier(F, lambda b, G: majoriser.gradient(b, F[b], G), pairs)
+        majoriser, typical = self.majoriser(F), F.mean(0)
+        groups = list(by_group(majoriser.G, self.groups))
+        multiplier = constraint.multiplier(F, lambda b, G: majoriser.gradient(b, F[b], G), groups)
 
-        def block(pair: tuple[Block, np.ndarray | None]) -> float:
-            b, G = pair
+        def block(b: Block, G: np.ndarray | None) -> float:
             gradient, d = majoriser.derivatives(b, F[b], G, typical)
             newton = safe_divide((gradient - multiplier).astype(np.float64), d, floor=np.finfo(np.float64).tiny)
             step = constraint.step(F[b], newton)
             with np.errstate(over="ignore"):  # infinite where a step is out of range: far from stationary
                 return float(np.vdot(step * step, d))
 
-        return float(np.sqrt(sum(threads.each(block, pairs)) / (self.fit.size or 1.0)))
+        squares = sum(threads.total(partial(block, G=G), blocks) for G, blocks in groups)
+        return float(np.sqrt(squares / (self.fit.size or 1.0)))

@@ -29,7 +29,8 @@ def best_factor(
     decides which one is returned.
     """
     fit = SquaredFit.of(data, other, ridge)
-    start = tall.zeros((data.shape[0], other.shape[1]), data.dtype) if start is None else start
+    if start is None:
+        start = tall.zeros((data.shape[0], other.shape[1]), data.dtype, data.workers)
     return constraint.update(exact)(start, Objective([fit]), constraint)
 
 
@@ -69,7 +70,7 @@ def _without_gram(data: Matrix, Z: np.ndarray, H: np.ndarray, *, tol: float = 1e
             except RuntimeError:  # too many changes of the active set
                 continue
             if error < np.linalg.norm(residual[i]):
-                H[b.start + i] = found
+                H[b.start + int(i)] = found
 
-    threads.each(work, threads.blocks(len(H), 64))
+    threads.each(work, tall.cut(H, 64))
     return H

@@ -188,5 +188,5 @@ def _extrapolate(state: State, name: str, new: np.ndarray, constraint: Constrain
         constraint.limit(move, new[b])
         move += new[b]
 
-    threads.each(work, threads.blocks(len(new), 4096))
+    threads.each(work, tall.cut(new, 4096))
     return constraint.normalise(out)

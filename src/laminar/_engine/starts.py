@@ -12,11 +12,13 @@ from scipy.optimize import linprog
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
-from .._utils import tall
+from .._utils import tall, threads
 from .._utils.progress import stage
 from .constraints import Constraint, Free
 from .data.matrix import Matrix
 from .data.svd import truncated_svd
+from .linalg.blocked import cross
+from .linalg.small import safe_divide
 from .monitor import Monitor
 from .problem import Factors, Problem
 from .regression import best_factor
@@ -32,34 +34,50 @@ def random(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
     # Mixed signs have a mean near zero: their root mean square stands in for it.
     size = data.total / (n * p) if data.total > 0 else np.sqrt(data.sqnorm / (n * p))
     scale = np.sqrt(max(size, 1e-300) / k)
-    H = tall.fill(tall.empty((n, k), np.float64), lambda b: rng.uniform(size=(b.stop - b.start, k)) * scale)
+    H = tall.drawn((n, k), np.float64, lambda b: rng.uniform(size=(b.stop - b.start, k)) * scale, data.workers)
     return H, rng.uniform(size=(p, k)) * scale
 
 
-def kmeans(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
-    """Return memberships of k-means plus 0.2, and components by least squares (Ding, Li and Jordan)."""
+def kmeans(data: Matrix, k: int, rng: np.random.RandomState, *, max_samples: int = 50_000) -> Start:
+    """Return memberships of k-means plus 0.2, and components by least squares (Ding, Li and Jordan).
+
+    k-means is fitted to every m-th sample where there are more than ``max_samples``.
+    """
     n = data.shape[0]
     U, s, _ = truncated_svd(data, 2 * k, rng)
+    few = tall.take(U, np.arange(0, n, -(-n // max_samples))) * s
     with threadpool_limits(1, user_api="openmp"):  # sums of several threads have no fixed order
-        labels = KMeans(min(k, n), n_init=1, random_state=rng).fit(U * s).labels_
-    H = np.full((n, k), 0.2)
-    H[np.arange(n), labels] += 1
+        centres = KMeans(min(k, n), n_init=1, random_state=rng).fit(few).cluster_centers_
+    squares, places = np.einsum("ij,ij->i", centres, centres) / 2, np.arange(k)
+
+    def memberships(b: slice) -> np.ndarray:
+        nearest = (squares - (U[b] * s) @ centres.T).argmin(1)
+        return 0.2 + (places == nearest[:, None])
+
+    H = tall.fill(tall.empty((n, k), np.float64, data.workers), memberships)
     return H, best_components(data, H)
 
 
 def nndsvd(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
     """Return the non-negative parts of the singular vectors; exact zeros stay, so not for multiplicative rules."""
     U, s, V = truncated_svd(data, k, rng)
-    H, Z = tall.zeros((data.shape[0], k), np.float64), np.zeros((data.shape[1], k))
-    for a in range(len(s)):
-        sides = [(np.maximum(e * U[:, a], 0), np.maximum(e * V[:, a], 0)) for e in (1, -1)]
-        u, v = max(sides, key=lambda side: np.linalg.norm(side[0]) * np.linalg.norm(side[1]))
-        norms = np.linalg.norm(u), np.linalg.norm(v)
-        if norms[0] * norms[1] > 0:
-            size = np.sqrt(s[a] * norms[0] * norms[1])
-            H[:, a], Z[:, a] = size * u / norms[0], size * v / norms[1]
-    _fill_zero_components(H, Z, rng)
-    return H, Z
+    of_U, of_V = np.sqrt(threads.total(lambda b: _squares_by_sign(U[b]), tall.cut(U, 4096))), np.sqrt(_squares_by_sign(V))
+    sign, columns = (of_U * of_V).argmax(0), np.arange(len(s))  # 0 is positive, 1 negative
+    lengths = of_U[sign, columns], of_V[sign, columns]
+    size, turned = np.sqrt(s * lengths[0] * lengths[1]), np.where(sign == 0, 1.0, -1.0)
+
+    def part(F: np.ndarray, length: np.ndarray) -> np.ndarray:
+        padded = np.zeros((len(F), k))
+        padded[:, : len(s)] = safe_divide(size * np.maximum(turned * F, 0), np.where(size > 0, length, 0))
+        return padded
+
+    H = tall.fill(tall.empty((data.shape[0], k), np.float64, data.workers), lambda b: part(U[b], lengths[0]))
+    return _with_zero_components_filled(H, part(V, lengths[1]), rng)
+
+
+def _squares_by_sign(F: np.ndarray) -> np.ndarray:
+    """Return the sums of the squares of the positive and of the negative entries of each column."""
+    return np.stack([np.square(np.maximum(e * F, 0)).sum(0) for e in (1, -1)])
 
 
 def nndsvda(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
@@ -74,7 +92,8 @@ def nndsvdar(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
     mean = max(data.total / np.prod(data.shape), 1e-300)
 
     def filled(F: np.ndarray) -> np.ndarray:
-        return tall.fill(F, lambda b: np.where(F[b] > 0, F[b], rng.uniform(1e-3, 1, F[b].shape) * mean / 100))
+        small = _uniform(F, F.shape[1], rng, 1e-3)
+        return tall.fill(F, lambda b: np.where(F[b] > 0, F[b], small[b] * mean / 100))
 
     H, Z = nndsvd(data, k, rng)
     return filled(H), filled(Z)
@@ -87,15 +106,19 @@ def svd(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
         H = np.maximum(u if (u > 0).sum() >= (u < 0).sum() else -u, 0)
         return H, best_components(data, H)
     U, s, V = truncated_svd(data, k - 1, rng)
-    sign = np.where(U.min(0) < (-U).min(0), -1.0, 1.0)
-    U, A = U * sign, V * (s * sign)
-    H, Z = np.zeros((data.shape[0], k)), np.zeros((data.shape[1], k))
-    r = len(s)
-    H[:, :r], Z[:, :r] = U, A
-    Z[:, r] = -A.sum(1)
-    H[:, : r + 1] -= np.minimum(0, U.min(1, keepdims=True))
-    _fill_zero_components(H, Z, rng)
-    return H, Z
+    sign, r = np.where(U.min(0) < (-U).min(0), -1.0, 1.0), len(s)
+    A, Z = V * (s * sign), np.zeros((data.shape[1], k))
+    Z[:, :r], Z[:, r] = A, -A.sum(1)
+
+    def rows(b: slice) -> np.ndarray:
+        u = U[b] * sign
+        padded = np.zeros((len(u), k))
+        padded[:, :r] = u
+        padded[:, : r + 1] -= np.minimum(0, u.min(1, keepdims=True))
+        return padded
+
+    H = tall.fill(tall.empty((data.shape[0], k), np.float64, data.workers), rows)
+    return _with_zero_components_filled(H, Z, rng)
 
 
 def lp(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
@@ -109,67 +132,129 @@ def lp(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
 
 def nonnegative_basis(data: Matrix, k: int, triplets: tuple, rng: np.random.RandomState) -> Start:
     """Return non-negative codes that span k left singular vectors of X >= 0, and their components."""
-    V, s, right = (part[..., :k] for part in triplets)
+    V, s, right = (part if part.shape[-1] == k else part[..., :k] for part in triplets)
     eps = float(np.finfo(V.dtype).eps)
     rank = int((s > max(1e-12, 30 * eps) * s[0]).sum()) if s[0] > 0 else 0
-    H = tall.zeros((data.shape[0], k), V.dtype)
-    if rank:
-        V = V[:, :rank]
-        x = _nearly_positive_combination(V)
-        alpha = np.maximum(0, _largest_ratio(V, x))
-        y = V.T @ x
-        if abs(1 + alpha @ y) < 0.5:
-            # Where one sample decides every alpha H loses a rank; any larger alpha is as good.
-            a = np.abs(y).argmax()
-            alpha[a] += 1 / abs(y[a])
-        tall.fill(H[:, :rank], lambda b: np.maximum(0, V[b] + x[b, None] * alpha))
-        if rank == k and np.allclose(V @ y, x, rtol=0, atol=max(1e-9, 100 * eps) * x.max()):
-            # H = V (1 + y alpha^T): its inverse is known, where least squares would square a condition of thousands.
-            A = right * s
-            return H, A - np.outer(A @ alpha / (1 + alpha @ y), y)
+    if not rank:
+        H = _uniform(V, k, rng)
+        return H, best_components(data, H)
+    V = V if rank == V.shape[1] else V[:, :rank]
+    x = _nearly_positive_combination(V)
+    alpha, y = np.maximum(0, _largest_ratio(V, x)), cross(V, x[:, None])[:, 0]
+    if abs(1 + alpha @ y) < 0.5:
+        # Where one sample decides every alpha H loses a rank; any larger alpha is as good.
+        a = np.abs(y).argmax()
+        alpha[a] += 1 / abs(y[a])
+    H = tall.fill(tall.empty_like(V), lambda b: np.maximum(0, V[b] + x[b, None] * alpha))
     if rank < k:
-        H[:, rank:] = rng.uniform(size=(len(H), k - rank)) * (H.mean() if rank else 1.0)
-    return H, best_components(data, H)
+        # The mean is that of all k columns, the last of which are zero so far.
+        rest = _uniform(V, k - rank, rng) * (H.mean() * rank / k)
+        H = tall.fill(tall.empty((len(V), k), V.dtype, data.workers), lambda b: np.hstack([H[b], rest[b]]))
+        return H, best_components(data, H)
+    gap = max(threads.each(lambda b: float(np.abs(V[b] @ y - x[b]).max()), tall.cut(V, tall.ROWS)))
+    if gap > max(1e-9, 100 * eps) * float(x.max()):
+        return H, best_components(data, H)
+    # H = V (1 + y alpha^T): its inverse is known, where least squares would square a condition of thousands.
+    A = right * s
+    return H, A - np.outer(A @ alpha / (1 + alpha @ y), y)
 
 
 def _row_sizes(V: np.ndarray) -> np.ndarray:
     """Return the largest magnitude of each row."""
-    return tall.fill(np.empty(len(V), V.dtype), lambda b: np.abs(V[b]).max(1))
+    return tall.fill(tall.empty((len(V),), V.dtype, tall.workers_of(V)), lambda b: np.abs(V[b]).max(1))
 
 
 def _largest_ratio(V: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return the largest of ``-V / x`` in each column, over the rows with x > 0."""
-    largest = np.full(V.shape[1], -np.inf, V.dtype)
-    for b in tall.blocks(len(V)):
+
+    def largest(b: slice) -> np.ndarray:
         rows = x[b] > 0
-        np.maximum(largest, (-V[b][rows] / x[b][rows, None]).max(0, initial=-np.inf), out=largest)
-    return largest
+        return (-V[b][rows] / x[b][rows, None]).max(0, initial=-np.inf)
+
+    return np.max(threads.each(largest, tall.cut(V, tall.ROWS)), axis=0)
 
 
 def positive_combination(V: np.ndarray) -> np.ndarray | None:
     """Return a vector ``V y > 0``, zero where V is (zero samples), or None where there is none.
 
     For most non-negative data the first singular vector is one, and for centred data, whose columns V sum to zero,
-    there is none. Otherwise a linear program over some of the samples finds y or proves that there is none; samples
-    that its y gets wrong are added.
+    there is none. Otherwise a linear program finds y or proves that there is none.
     """
-    size = _row_sizes(V)
-    nonzero = size > 1e-12 * size.max()
-    x = np.zeros(len(V), V.dtype)
-    if (V[nonzero, 0] / size[nonzero] > 1e-6).all():
-        x[nonzero] = V[nonzero, 0]
-        return x
-    if np.abs(V.sum(0)).max() <= 1e-9 * np.abs(V).sum(0).max():
+    size, slices = _row_sizes(V), tall.cut(V, tall.ROWS)
+    least = 1e-12 * float(size.max())
+
+    def combined(y: np.ndarray) -> np.ndarray:
+        return tall.fill(tall.empty_like(size), lambda b: np.where(size[b] > least, V[b] @ y, 0))
+
+    if all(threads.each(lambda b: ((V[b][:, 0] > 1e-6 * size[b]) | (size[b] <= least)).all(), slices)):
+        return combined(np.eye(V.shape[1], dtype=V.dtype)[0])
+    sums = threads.total(lambda b: np.stack([V[b].sum(0), np.abs(V[b]).sum(0)]), slices)
+    if np.abs(sums[0]).max() <= 1e-9 * sums[1].max():
         return None
-    W = V[nonzero] / size[nonzero, None]
-    chosen = np.unique(np.linspace(0, len(W) - 1, min(len(W), 20 * W.shape[1])).astype(int))
-    while (y := _feasible(W[chosen])) is not None:
-        wrong = np.flatnonzero(W @ y < 0.5)  # those chosen have 1 at least
-        if not len(wrong):
-            x[nonzero] = V[nonzero] @ _widest(W, y)
-            return x
-        chosen = np.union1d(chosen, wrong[: 20 * W.shape[1]])
-    return None
+    some = _Constraints(V, size, least)
+    y = some.cutting_planes(_feasible, np.zeros(V.shape[1]))
+    if y is None:
+        return None
+    # Any positive combination may consist of rounding errors, multiplied by millions.
+    low, high = some.extremes(y)
+    wide = some.cutting_planes(_widest, y) if high > 1e3 * low else None
+    return combined(y if wide is None or some.extremes(wide)[0] <= 1e-6 else wide)
+
+
+class _Constraints:
+    """The rows of V, each divided by its size, as constraints of a linear program, of which few are active.
+
+    Parameters
+    ----------
+    V : ndarray of shape (n, k)
+        The rows.
+    size : ndarray of shape (n,)
+        The largest magnitude of each.
+    least : float
+        Rows of this size or less are zero, and no constraints.
+    """
+
+    def __init__(self, V: np.ndarray, size: np.ndarray, least: float):
+        self.V, self.size, self.least, self.most = V, size, least, 20 * V.shape[1]
+        self.chosen = np.unique(np.linspace(0, len(V) - 1, min(len(V), self.most)).astype(int))
+
+    def cutting_planes(self, solve: Callable, y: np.ndarray) -> np.ndarray | None:
+        """Return the solution for all rows by that for some; rows that it gets wrong are added until there are none.
+
+        ``solve(W, y)``, from a first y, returns the solution for rows W and the smallest ``W y`` that it allows.
+        """
+        while True:
+            size = tall.take(self.size, self.chosen)
+            rows = size > self.least
+            found = solve(tall.take(self.V, self.chosen)[rows] / size[rows, None], y)
+            if found is None:
+                return None
+            wrong = np.setdiff1d(self._below(*found), self.chosen)
+            if not len(wrong):
+                return found[0]
+            self.chosen = np.union1d(self.chosen, wrong[: self.most])
+
+    def _below(self, y: np.ndarray, level: float) -> np.ndarray:
+        """Return the first rows of each slice for which the product with y is below a level."""
+        V, size, least, most = self.V, self.size, self.least, self.most
+
+        def below(b: slice) -> np.ndarray:
+            wrong = (V[b] @ y < level * size[b]) & (size[b] > least)
+            return b.start + np.flatnonzero(wrong)[:most]
+
+        return np.concatenate(threads.each(below, tall.cut(V, tall.ROWS)))
+
+    def extremes(self, y: np.ndarray) -> tuple[float, float]:
+        """Return the smallest and the largest product of a row with y."""
+        V, size, least = self.V, self.size, self.least
+
+        def extremes(b: slice) -> tuple[float, float]:
+            rows = size[b] > least
+            x = (V[b][rows] @ y) / size[b][rows]
+            return float(x.min(initial=np.inf)), float(x.max(initial=-np.inf))
+
+        found = threads.each(extremes, tall.cut(V, tall.ROWS))
+        return min(low for low, _ in found), max(high for _, high in found)
 
 
 def _nearly_positive_combination(V: np.ndarray) -> np.ndarray:
@@ -177,39 +262,36 @@ def _nearly_positive_combination(V: np.ndarray) -> np.ndarray:
     x = positive_combination(V)
     if x is not None:
         return x
+    if tall.workers_of(V) is not None:
+        raise ValueError('init="lp": X has no positive vector among its singular vectors; on workers use "kmeans".')
     size = _row_sizes(V)
     nonzero = size > 1e-12 * size.max()
     W, x = V[nonzero], np.zeros(len(V), V.dtype)
     low, high, best = 0.0, float(np.abs(W).max()), None
     while high - low > 1e-3 * np.abs(W).max() or best is None:
         e = (low + high) / 2 if best is not None else high
-        y = _feasible(W + e)
-        if y is None:
+        found = _feasible(W + e)
+        if found is None:
             low, high = (e, high) if best is not None else (e, 2 * e)
         else:
-            best, high = (W + e) @ y, e
+            best, high = (W + e) @ found[0], e
     x[nonzero] = best
     return x
 
 
-def _feasible(W: np.ndarray) -> np.ndarray | None:
-    """Return y with ``W y >= 1``, or None."""
+def _feasible(W: np.ndarray, y: np.ndarray | None = None) -> tuple[np.ndarray, float] | None:
+    """Return y with ``W y >= 1``, of which half is enough for others, or None."""
     n, k = W.shape
     result = linprog(np.zeros(k), A_ub=-W, b_ub=-np.ones(n), bounds=(None, None), method="highs")
-    return result.x if result.status == 0 else None
+    return (result.x, 0.5) if result.status == 0 else None
 
 
-def _widest(W: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return y, or where ``W y`` differs too much the y whose smallest entry is largest, none of its own beyond 1.
-
-    Any positive combination may consist of rounding errors, multiplied by millions.
-    """
-    x, (n, k) = W @ y, W.shape
-    if x.max() <= 1e3 * x.min():
-        return y
+def _widest(W: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float] | None:
+    """Return the y, none of its entries beyond 1, whose smallest ``W y`` is largest, and that number."""
+    n, k = W.shape
     cost, A = np.r_[np.zeros(k), -1], np.c_[-W, np.ones(n)]
     result = linprog(cost, A_ub=A, b_ub=np.zeros(n), bounds=[(-1, 1)] * k + [(None, None)], method="highs")
-    return result.x[:k] if result.status == 0 and (W @ result.x[:k]).min() > 1e-6 else y
+    return (result.x[:k], result.x[k] - 1e-6) if result.status == 0 else None
 
 
 def corner(data: Matrix, k: int, rng: np.random.RandomState) -> np.ndarray:
@@ -220,17 +302,18 @@ def corner(data: Matrix, k: int, rng: np.random.RandomState) -> np.ndarray:
     U, s, _ = truncated_svd(data, k, rng)
     Y = U * s
     Y *= np.where(-Y.min(0) > Y.max(0), -1.0, 1.0)
-    H = np.zeros((len(Y), k))
-    H[:, : Y.shape[1]] = Y - Y.min(0)
-    H[:, Y.shape[1] :] = rng.uniform(size=(len(Y), k - Y.shape[1])) * (H.mean() or 1.0)
-    return H
+    H, missing = Y - Y.min(0), k - Y.shape[1]
+    if not missing:
+        return H
+    rest = _uniform(H, missing, rng) * (H.mean() * Y.shape[1] / k or 1.0)
+    return tall.fill(tall.empty((len(H), k), H.dtype, data.workers), lambda b: np.hstack([H[b], rest[b]]))
 
 
 def best_components(
     data: Matrix, H: np.ndarray, constraint: Constraint | None = None, *, ridge: float = 0.0
 ) -> np.ndarray:
     """Return the least-squares components of given codes, under the constraint on them (None: of any sign)."""
-    return best_factor(data.T, np.ascontiguousarray(H, dtype=data.dtype), constraint or Free(), ridge=ridge)
+    return best_factor(data.T, tall.contiguous(H, data.dtype), constraint or Free(), ridge=ridge)
 
 
 def named_start(name: str, data: Matrix, k: int, rng: np.random.RandomState, constraint: Constraint) -> Factors:
@@ -248,7 +331,7 @@ def without_zeros(F: np.ndarray, floor: float = 1e-3) -> np.ndarray:
     if F.min(initial=0) < 0:
         return F
     least = F.dtype.type(floor * F.mean())
-    return tall.fill(tall.empty(F.shape, F.dtype), lambda b: np.maximum(F[b], least))
+    return tall.fill(tall.empty_like(F), lambda b: np.maximum(F[b], least))
 
 
 def learned_on_subsample(
@@ -286,10 +369,25 @@ def learned_on_subsample(
     return {**factors, "Z": found.factors["Z"]}
 
 
-def _fill_zero_components(H: np.ndarray, Z: np.ndarray, rng: np.random.RandomState) -> None:
+def _uniform(F: np.ndarray, k: int, rng: np.random.RandomState, low: float = 0.0) -> np.ndarray:
+    """Return k columns of uniform random numbers beside F, drawn in the order of the rows."""
+    return tall.drawn((len(F), k), F.dtype, lambda b: rng.uniform(low, 1, (b.stop - b.start, k)), tall.workers_of(F))
+
+
+def _with_zero_components_filled(H: np.ndarray, Z: np.ndarray, rng: np.random.RandomState) -> Start:
     """Give components beyond the rank of X random codes and components of zero: the product does not change."""
     zero = ~(H.any(0) & Z.any(0))
-    H[:, zero], Z[:, zero] = rng.uniform(size=(len(H), zero.sum())) * (H.mean() or 1.0), 0
+    if not zero.any():
+        return H, Z
+    size, random_codes = H.mean() or 1.0, _uniform(H, int(zero.sum()), rng)
+    Z[:, zero] = 0
+
+    def rows(b: slice) -> np.ndarray:
+        filled = np.array(H[b])
+        filled[:, zero] = random_codes[b] * size
+        return filled
+
+    return tall.fill(H, rows), Z
 
 
 STARTS: dict[str, Callable[[Matrix, int, np.random.RandomState], Start]] = {

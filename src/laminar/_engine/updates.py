@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -225,14 +226,17 @@ def least_squares(F: np.ndarray, objective: Objective, constraint: Constraint) -
 
 def _one_curvature(majoriser: Majoriser, r: np.ndarray, F: np.ndarray, groups: Groups) -> Majoriser:
     """Return a larger majoriser that touches at the same F, with a Gram matrix per group and no row curvature r."""
-    c, largest = majoriser.column_weights, np.zeros_like(r)
+    c, largest = majoriser.column_weights, tall.empty_like(r)
     grams = []
     for G, blocks in by_group(majoriser.gram, groups):
-        bound = max(float(r[b].max(initial=0)) for b in blocks)
+        bound = max(threads.each(lambda b: float(r[b].max(initial=0)), blocks))
         grams.append(G + np.diag(F.dtype.type(bound) * c))
-        for b in blocks:
-            largest[b] = bound
+        threads.each(partial(_set_rows, largest, bound), blocks)
     return Majoriser(lambda b: majoriser.linear(b) + (largest[b] - r[b])[:, None] * c * F[b], np.stack(grams))
+
+
+def _set_rows(F: np.ndarray, value: float, b: Block) -> None:
+    F[b] = value
 
 
 def _by_rows(F: np.ndarray, G: np.ndarray | None, groups: Groups, update: Callable[[Any], BlockUpdate]) -> np.ndarray:

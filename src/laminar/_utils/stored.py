@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache, cached_property
 from pathlib import Path
@@ -65,7 +66,7 @@ class Stored:
     ndim = 2
 
     def __init__(self, source: Any):
-        self.source = _File(source) if isinstance(source, np.memmap) else source
+        self.source = FileRows(source) if isinstance(source, np.memmap) else source
         self.shape = int(source.shape[0]), int(source.shape[1])
         self.dtype = next((dtype for dtype in FLOATS if dtype == source.dtype), FLOATS[0])
         self.blocks = self._cut(getattr(source, "chunks", None))
@@ -105,14 +106,11 @@ class Stored:
     def extent(self) -> Extent:
         """Extent of the entries, in one pass; NaN or infinite where an entry is."""
         parts: list[Extent] = []
-        with np.errstate(invalid="ignore", over="ignore"):
-            for i in range(len(self.blocks)):
-                X = self.block(i)
-                rows = threads.blocks(len(X), max(1, CACHED // max(1, X.shape[1])))
-                parts += threads.each(lambda b, X=X: _extent(X[b]), rows)
-                if not np.isfinite([parts[-1].low, parts[-1].high]).all():
-                    break
-        return _joined(parts)
+        for i in range(len(self.blocks)):
+            parts.append(extent_of(self.block(i)))
+            if not np.isfinite([parts[-1].low, parts[-1].high]).all():
+                break
+        return joined(parts)
 
     def min(self) -> float:
         """Return the smallest entry."""
@@ -139,7 +137,7 @@ def is_on_disk(X: Any) -> bool:
 
 def is_streamed(X: Any) -> bool:
     """Whether X is an array on disk that is read by blocks: real numbers in two dimensions, too many for memory."""
-    stored = is_on_disk(X) or (isinstance(X, np.memmap) and _File.takes(X))
+    stored = is_on_disk(X) or (isinstance(X, np.memmap) and FileRows.takes(X))
     if not stored or len(X.shape) != 2 or 0 in X.shape or X.dtype.kind not in "fiub":
         return False
     return n_bytes(X) > memory_limit() // 2
@@ -151,7 +149,7 @@ def n_bytes(X: Any) -> int:
     return int(np.prod(X.shape, dtype=np.float64)) * itemsize
 
 
-class _File:
+class FileRows:
     """Rows of a ``np.memmap``, read from its file: pages of a map would count as memory of the process."""
 
     def __init__(self, X: np.memmap):
@@ -180,13 +178,13 @@ class _File:
             and X.strides[0] >= X.itemsize * X.shape[1]
         )
 
-    def __getitem__(self, rows: slice) -> np.ndarray:
-        start, stop, step = rows.indices(self.n_rows)
+    def __getitem__(self, rows: slice | np.ndarray) -> np.ndarray:
+        chosen = range(*rows.indices(self.n_rows)) if isinstance(rows, slice) else rows.tolist()
         width = self.n_columns * self.dtype.itemsize
-        if step == 1 and self.step == width:
-            return self._bytes(self.at + start * self.step, (stop - start, self.n_columns))
-        found = np.empty((len(range(start, stop, step)), self.n_columns), self.dtype)
-        for i, row in enumerate(range(start, stop, step)):
+        if isinstance(chosen, range) and chosen.step == 1 and self.step == width:
+            return self._bytes(self.at + chosen.start * self.step, (len(chosen), self.n_columns))
+        found = np.empty((len(chosen), self.n_columns), self.dtype)
+        for i, row in enumerate(chosen):
             found[i] = self._bytes(self.at + row * self.step, (1, self.n_columns))[0]
         return found
 
@@ -203,8 +201,15 @@ class _File:
         return found
 
 
+def extent_of(X: np.ndarray) -> Extent:
+    """Return the extent of an array in memory, on all threads."""
+    rows = threads.blocks(len(X), max(1, CACHED // max(1, X.shape[1])))
+    with np.errstate(invalid="ignore", over="ignore"):
+        return joined(threads.each(lambda b: _extent(X[b]), rows))
+
+
 def _extent(X: np.ndarray) -> Extent:
-    """Return the extent of a block in memory, its sums relative to its own magnitude."""
+    """Return the extent of a few rows, their sums relative to their own magnitude."""
     low, high = float(X.min()), float(X.max())
     largest = max(high, -low)
     if not 0 < largest < np.inf:
@@ -213,7 +218,8 @@ def _extent(X: np.ndarray) -> Extent:
     return Extent(low, high, float(unit.sum()), float(np.vdot(unit, unit)))
 
 
-def _joined(parts: list[Extent]) -> Extent:
+def joined(parts: Sequence[Extent]) -> Extent:
+    """Return the extent of all entries, given those of parts of them."""
     low, high = float(np.min([part.low for part in parts])), float(np.max([part.high for part in parts]))
     largest = max(high, -low)
     if not 0 < largest < np.inf:

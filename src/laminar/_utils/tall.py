@@ -1,4 +1,4 @@
-"""Tall arrays, one row for each sample: in memory, or in a temporary file where they would take too much of it."""
+"""Tall arrays, one row for each sample: in memory, in a temporary file where they would take too much, or on workers."""
 
 from __future__ import annotations
 
@@ -7,42 +7,95 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from mmap import mmap
+from typing import Any
 from weakref import finalize
 
 import numpy as np
 
+from . import threads
 from .config import has_memory_limit, memory_limit, temp_folder
+from .workers.array import DistributedArray
+from .workers.pool import Workers
 
 COPIES = 4  # of a factor that a fit holds: extrapolated, accepted, last update, and the one being computed
 SMALL = 1 << 25  # bytes: below, without a setting, the limit, a part of the available memory, is not computed
 ROWS = 1 << 14  # of a block of an operation that is limited by memory
 
 
-def empty(shape: tuple[int, int], dtype) -> np.ndarray:
-    """Return an array of any values: in memory, or mapped to a file without a name, which goes with the array."""
+def empty(shape: tuple[int, ...], dtype, workers: Workers | None = None) -> Any:
+    """Return an array of any values: in memory, mapped to a file without a name that goes with it, or on workers."""
+    if workers is not None:
+        return workers.empty(shape[1:], dtype)
     return _mapped(shape, dtype) if _is_large(shape, dtype) else np.empty(shape, dtype)
 
 
-def zeros(shape: tuple[int, int], dtype) -> np.ndarray:
+def zeros(shape: tuple[int, ...], dtype, workers: Workers | None = None) -> Any:
     """Return an array of zeros."""
+    if workers is not None:
+        return fill(workers.empty(shape[1:], dtype), lambda b: 0)
     return _mapped(shape, dtype, new=True) if _is_large(shape, dtype) else np.zeros(shape, dtype)
 
 
-def empty_like(F: np.ndarray) -> np.ndarray:
-    """Return an array of any values in the shape, type and order of F."""
+def empty_like(F: Any) -> Any:
+    """Return an array of any values in the shape, type and order of F, where F is."""
+    if isinstance(F, DistributedArray):
+        return F.workers.empty(F.shape[1:], F.dtype)
     return _mapped(F.shape, F.dtype) if _is_large(F.shape, F.dtype) else np.empty_like(F)
 
 
-def copy(F: np.ndarray, dtype=None) -> np.ndarray:
+def copy(F: Any, dtype=None) -> Any:
     """Return a copy with contiguous rows."""
-    return fill(empty(F.shape, F.dtype if dtype is None else dtype), lambda b: F[b])
+    out = empty(F.shape, F.dtype if dtype is None else dtype, workers_of(F))
+    return fill(out, lambda b: F[b])
 
 
-def fill(out: np.ndarray, rows: Callable[[slice], np.ndarray]) -> np.ndarray:
-    """Write a function of a slice of rows into an array, block by block, and return the array."""
-    for b in blocks(len(out)):
+def fill(out: Any, rows: Callable[[slice], Any]) -> Any:
+    """Write a function of a slice of rows into an array, block by block where it is, and return the array."""
+
+    def write(b: slice) -> None:
         out[b] = rows(b)
+
+    if isinstance(out, DistributedArray):
+        out.blocks(ROWS).each(write)
+    else:
+        for b in blocks(len(out)):
+            write(b)
     return out
+
+
+def drawn(shape: tuple[int, int], dtype, rows: Callable[[slice], np.ndarray], workers: Workers | None = None) -> Any:
+    """Return an array of a function that is called in the order of the rows, in this process, as random numbers are."""
+    if workers is not None:
+        return workers.put(rows, shape[1:], dtype)
+    return fill(empty(shape, dtype), rows)
+
+
+def placed(rows: Any, like: Any) -> Any:
+    """Return an array where another one is: on its workers, or as it is."""
+    workers = workers_of(like)
+    if workers is None or isinstance(rows, DistributedArray):
+        return rows
+    return workers.put(np.asarray(rows), np.shape(rows)[1:], rows.dtype)
+
+
+def workers_of(F: Any) -> Workers | None:
+    """Return the workers that hold the rows of an array; None where this process does."""
+    return F.workers if isinstance(F, DistributedArray) else None
+
+
+def contiguous(F: Any, dtype) -> Any:
+    """Return an array in a type, with contiguous rows; as it is if it is so already."""
+    return F.astype(dtype, copy=False) if isinstance(F, DistributedArray) else np.ascontiguousarray(F, dtype=dtype)
+
+
+def take(F: Any, rows: np.ndarray) -> np.ndarray:
+    """Return some rows of an array in this process, by increasing indices."""
+    return F.take(rows) if isinstance(F, DistributedArray) else F[rows]
+
+
+def cut(F: Any, size: int) -> threads.Items:
+    """Return the rows of an array in slices of about this size, for `threads.each` and `threads.total`."""
+    return F.blocks(size) if isinstance(F, DistributedArray) else threads.blocks(len(F), size)
 
 
 def blocks(n: int) -> list[slice]:

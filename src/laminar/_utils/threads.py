@@ -9,6 +9,7 @@ is also faster than BLAS's own threading.
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
@@ -16,6 +17,7 @@ from contextvars import ContextVar
 from functools import cache
 from itertools import pairwise
 from threading import Lock
+from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
@@ -44,16 +46,17 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
 
 
 @contextmanager
-def own_threads() -> Iterator[int]:
-    """Take over the threads BLAS may use now (so that joblib's and the user's limits are respected)."""
+def own_threads(width: int | None = None) -> Iterator[int]:
+    """Take over the threads BLAS may use now (so that joblib's and the user's limits are respected), or so many."""
     if _width.get() > 1:  # nested: already ours
         yield _width.get()
         return
     with _taking_over:
         blas = _controller().select(user_api="blas")
-        width = max((lib["num_threads"] for lib in blas.info()), default=1)
+        found = max((lib["num_threads"] for lib in blas.info()), default=1)
         # One thread already: perhaps by a fit in another thread, which restores the limit itself.
-        limit = blas.limit(limits=1) if width > 1 else nullcontext()
+        limit = blas.limit(limits=1) if found > 1 else nullcontext()
+    width = found if width is None else width
     with limit:
         token = _width.set(max(1, width))
         try:
@@ -67,8 +70,33 @@ def n_threads() -> int:
     return _width.get()
 
 
-def each(work: Callable, items: Sequence) -> list:
-    """Run ``work(item)`` for every item, on all threads; results in the order of the items."""
+class Elsewhere(ABC):
+    """Slices of rows that other processes hold: functions of a slice are sent there."""
+
+    workers: Any
+    """Who holds them."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of all rows there."""
+        return self.workers.n_rows
+
+    @abstractmethod
+    def each(self, work: Callable) -> list:
+        """Run ``work(b)`` for every slice, where its rows are; results in the order of the rows."""
+
+    @abstractmethod
+    def total(self, work: Callable) -> Any:
+        """Return the sum of the results, added up in a fixed order."""
+
+
+Items = Sequence | Elsewhere
+
+
+def each(work: Callable, items: Items) -> list:
+    """Run ``work(item)`` for every item, on all threads or where the items are; results in the order of the items."""
+    if isinstance(items, Elsewhere):
+        return items.each(work)
     results: list = [None] * len(items)
     todo = iter(range(len(items)))  # next() on a range iterator is atomic
 
@@ -82,6 +110,18 @@ def each(work: Callable, items: Sequence) -> list:
     for future in futures:
         future.result()
     return results
+
+
+def total(work: Callable, items: Items) -> Any:
+    """Return the sum of ``work(item)`` over the items, added up in their order."""
+    return items.total(work) if isinstance(items, Elsewhere) else sum(each(work, items))
+
+
+def total_of_shares(work: Callable, items: Items) -> Any:
+    """Return the same sum with one buffer for a share of neighbouring items, not one for each: of large results."""
+    if isinstance(items, Elsewhere):
+        return items.total(work)
+    return sum(each(lambda share: sum(work(item) for item in share), shares(items)))
 
 
 def blocks(n: int, size: int) -> list[slice]:

@@ -20,7 +20,7 @@ from scipy.linalg import eigh
 from ..._utils import tall, threads
 from ..linalg.blocked import cross
 from ..linalg.small import column_signs, safe_divide
-from .matrix import CACHED, Matrix, Rows, dense
+from .matrix import CACHED, Matrix, Rows, collect, dense
 from .wrap import wrap
 
 
@@ -36,25 +36,17 @@ class Derived(Matrix):
         """Sum of the entries."""
         return float(self.product(np.ones((self.shape[1], 1), self.dtype)).sum(dtype=np.float64))
 
-    def _cut(self, size: int) -> list[slice]:
-        """Return the rows in slices of about this size."""
-        return threads.blocks(self.shape[0], size)
-
-    def blocks(self, k: int) -> list[slice]:
-        """Return slices of rows whose (rows, k) results stay in cache, yet are tall enough for a fast product."""
-        return self._cut(max(256, 32768 // k))
-
-    def _cached(self) -> list[slice]:
-        return self._cut(max(64, CACHED // max(1, self.shape[1])))
+    def _cached(self) -> threads.Items:
+        return self.cut(max(64, CACHED // max(1, self.shape[1])))
 
     def gram(self) -> np.ndarray:
         """Return ``X^T X``, summed in double precision; for data with few columns."""
 
-        def share(blocks: list[slice]) -> np.ndarray:
-            parts = (self.rows(b).astype(np.float64) for b in blocks)
-            return reduce(add, (part.T @ part for part in parts))
+        def block(b: slice) -> np.ndarray:
+            part = self.rows(b).astype(np.float64)
+            return part.T @ part
 
-        return sum(threads.each(share, threads.shares(self._cached())))
+        return threads.total_of_shares(block, self._cached())
 
     def distance(self, F: np.ndarray, M: np.ndarray) -> float:
         """Return ``||X - F M^T||^2`` by its residual, for fits so close that Grams cancel."""
@@ -63,7 +55,7 @@ class Derived(Matrix):
             gap = self.rows(b).astype(np.float64) - F[b].astype(np.float64) @ M.T
             return float(np.einsum("ij,ij->", gap, gap))
 
-        return sum(threads.each(block, self._cached()))
+        return threads.total(block, self._cached())
 
 
 class Normalized(Derived):
@@ -92,28 +84,32 @@ class Normalized(Derived):
     flipped = False
 
     def __init__(self, X, observed: np.ndarray, mean: np.ndarray | None = None, size: float | None = None):
-        self.base, self.observed = wrap(X), observed
+        self.base = wrap(X)
+        self.holders, self.by_blocks = self.base.holders, self.base.by_blocks
+        self.observed = tall.placed(observed, X)
         self.base_shape, self.dtype, self.stored = self.base.shape, self.base.dtype, self.base.stored
-        length = self._lengths()
-        # A row that small against the largest entry has no direction left.
-        nonzero = observed & (length > np.finfo(self.dtype).tiny ** 0.5)
-        unit = safe_divide(1, np.where(nonzero, length, 0))
+        unit = collect(self._inverse_lengths, self._cached(), self.base_shape[:1], np.float64)
         if mean is None:
-            n_observed = int(observed.sum())  # no numpy number: one of these would make double precision of single
+            # No numpy numbers: one of these would make double precision of single.
+            n_observed, n_nonzero = int(self.observed.sum()), int((unit > 0).sum())
             mean = self.base.T.product(unit[:, None].astype(self.dtype))[:, 0] / max(1, n_observed)
-            size = self._size(int(nonzero.sum()), n_observed, mean)
+            size = self._size(n_nonzero, n_observed, mean)
         self.mean, self.size = mean, 1.0 if size is None else size
         self._unit = (self.size * unit).astype(self.dtype)
-        self._shift = (self.size * observed).astype(self.dtype)
+        self._shift = (self.size * self.observed).astype(self.dtype)
 
-    def _lengths(self) -> np.ndarray:
-        def block(b: slice) -> np.ndarray:
-            part: Any = self.base.rows(b)
-            if sp.issparse(part):
-                return np.sqrt(np.asarray(part.multiply(part).sum(axis=1, dtype=np.float64)).ravel())
-            return np.sqrt(np.einsum("ij,ij->i", part, part, dtype=np.float64))
+    def _inverse_lengths(self, b: slice) -> np.ndarray:
+        """Return one over the length of rows; zero where they were not observed, or have no direction left.
 
-        return np.concatenate(threads.each(block, self._cached()))
+        They have none where they are that small against the largest entry.
+        """
+        part: Any = self.base.rows(b)
+        if sp.issparse(part):
+            length = np.sqrt(np.asarray(part.multiply(part).sum(axis=1, dtype=np.float64)).ravel())
+        else:
+            length = np.sqrt(np.einsum("ij,ij->i", part, part, dtype=np.float64))
+        nonzero = self.observed[b] & (length > np.finfo(self.dtype).tiny ** 0.5)
+        return safe_divide(1, np.where(nonzero, length, 0))
 
     def _size(self, n_nonzero: int, n_observed: int, mean: np.ndarray) -> float:
         """Return the factor that makes the mean square one; 0 where all samples are equal up to rounding."""
@@ -123,8 +119,7 @@ class Normalized(Derived):
     @cached_property
     def sqnorm(self) -> float:
         """Squared Frobenius norm."""
-        squares = threads.each(lambda b: float((self.rows(b).astype(np.float64) ** 2).sum()), self._cached())
-        return sum(squares)
+        return threads.total(lambda b: float((self.rows(b).astype(np.float64) ** 2).sum()), self._cached())
 
     def rows(self, b: slice | np.ndarray) -> np.ndarray:
         """Return rows b as an array, so few at a time."""
@@ -136,7 +131,7 @@ class Normalized(Derived):
     def times(self, R: np.ndarray) -> Rows:
         """Return ``X @ R`` by rows."""
         if self.flipped:
-            product, total = self.base.T.times(self._unit[:, None] * R), self._shift @ R
+            product, total = self.base.T.times(self._unit[:, None] * R), cross(self._shift[:, None], R)[0]
             return lambda b: product(b) - self.mean[b, None] * total
         product, shift = self.base.times(R), self.mean @ R
         return lambda b: self._unit[b, None] * product(b) - self._shift[b, None] * shift
@@ -162,7 +157,8 @@ class Shifted(Derived):
     flipped = False
 
     def __init__(self, data: Matrix, shift: np.ndarray):
-        self.base, self.shift = data, shift.astype(data.dtype)
+        self.base, self.shift, self.holders = data, shift.astype(data.dtype), data.holders
+        self.by_blocks = data.by_blocks
         self.base_shape, self.dtype, self.stored, self.scale = data.shape, data.dtype, data.stored, data.scale
 
     def every(self, step: int, first: int = 0) -> Shifted:
@@ -172,7 +168,7 @@ class Shifted(Derived):
     @cached_property
     def sqnorm(self) -> float:
         """Squared Frobenius norm."""
-        return sum(threads.each(lambda b: float(np.square(self.rows(b), dtype=np.float64).sum()), self._cached()))
+        return threads.total(lambda b: float(np.square(self.rows(b), dtype=np.float64).sum()), self._cached())
 
     def rows(self, b: slice) -> np.ndarray:
         """Return rows b as an array, so few at a time."""
@@ -213,7 +209,8 @@ class Stacked(Derived):
     flipped = False
 
     def __init__(self, parts: Sequence[Matrix], weights):
-        self.parts, self.dtype = list(parts), parts[0].dtype
+        self.parts, self.dtype, self.holders = list(parts), parts[0].dtype, parts[0].holders
+        self.by_blocks = any(part.by_blocks for part in parts)
         self.edges = np.cumsum([0, *(part.shape[1] for part in parts)])
         self.base_shape = parts[0].shape[0], int(self.edges[-1])
         self.stored = sum(part.stored for part in parts)
@@ -241,9 +238,10 @@ class Stacked(Derived):
         """Sum of the entries."""
         return float(sum(float(root) * part.total for root, part in zip(self.roots, self.parts, strict=True)))
 
-    def _cut(self, size: int) -> list[slice]:
+    def cut(self, size: int) -> threads.Items:
+        """Return the rows in slices of about this size; those of the transpose have features of one part."""
         if not self.flipped:
-            return super()._cut(size)
+            return super().cut(size)
         inside = [(s.start, threads.blocks(s.stop - s.start, size)) for s in self.slices]
         return [slice(at + b.start, at + b.stop) for at, blocks in inside for b in blocks]
 
@@ -302,7 +300,8 @@ class Projected(Derived):
     def __init__(self, data: Matrix, triplets: tuple[np.ndarray, np.ndarray, np.ndarray]):
         U, s, V = triplets
         self.base_shape, self.dtype, self.scale, self.sqnorm = data.shape, data.dtype, data.scale, data.sqnorm
-        scores = tall.empty((len(U), len(s)), self.dtype)
+        self.holders, self.by_blocks = data.holders, data.holders is not None
+        scores = tall.empty((len(U), len(s)), self.dtype, self.holders)
         self.scores = np.multiply(U, s, out=scores, dtype=self.dtype, casting="same_kind")
         self.basis = np.ascontiguousarray(V, dtype=self.dtype)
         self.stored, self.triplets = self.scores.size, triplets
@@ -310,7 +309,8 @@ class Projected(Derived):
     def every(self, step: int, first: int = 0) -> Projected:
         """Return every step-th row as a matrix; its norm is taken to be the same share of that of X."""
         part = copy(self)
-        part._transpose = part._origin = part.triplets = None
+        part._transpose = part._origin = part.triplets = part.holders = None
+        part.by_blocks = False
         part.scores = np.ascontiguousarray(self.scores[first::step])
         part.base_shape, part.stored = (len(part.scores), self.base_shape[1]), part.scores.size
         part.sqnorm = self.sqnorm * len(part.scores) / len(self.scores)

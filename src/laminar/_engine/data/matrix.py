@@ -8,7 +8,7 @@ units of the data. X itself is never copied or changed: the scale goes into the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import copy
 from typing import Any, Self
 from weakref import ref
@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._utils import tall, threads
+from ..._utils.workers.pool import Workers
 
 Rows = Callable[[Any], np.ndarray]
 """A matrix as a function of a block of its rows, a slice or indices."""
@@ -37,7 +38,8 @@ class Matrix(ABC):
     flipped: bool  # whether the rows of this matrix are columns in memory
     stored: int  # entries
     has_gram: bool = False  # whether `gram` is implemented
-    on_disk: bool = False  # whether rows are read from a file, a pass over which costs more than a product
+    by_blocks: bool = False  # whether a pass over X costs more than a product: rows are in a file, or on workers
+    holders: Workers | None = None  # workers that hold the samples; None where this process reads them
 
     leading: tuple[int, np.ndarray] = 0, np.empty((0, 0))  # right singular vectors known so far (`svd`), and a basis
     triplets: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None  # of a matrix that was made from them
@@ -126,11 +128,25 @@ class Matrix(ABC):
             )
         return self.scale**degree
 
-    def blocks(self, k: int) -> list[slice]:
-        """Return slices of rows whose (rows, k) results stay in cache, yet are tall enough for a fast product."""
-        return threads.blocks(self.shape[0], max(256, 32768 // k))
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what products need, in a copy or on a worker: neither the transpose nor singular vectors."""
+        derived = ("_transpose", "_origin", "leading", "triplets")
+        return {name: value for name, value in vars(self).items() if name not in derived}
 
-    def ratio_blocks(self, k: int) -> list[slice]:
+    @property
+    def workers(self) -> Workers | None:
+        """Workers that hold the rows of this matrix; those of a transpose, features, are in this process."""
+        return None if self.flipped else self.holders
+
+    def cut(self, size: int) -> threads.Items:
+        """Return the rows in slices of about this size."""
+        return threads.blocks(self.shape[0], size) if self.workers is None else self.workers.blocks(size)
+
+    def blocks(self, k: int) -> threads.Items:
+        """Return slices of rows whose (rows, k) results stay in cache, yet are tall enough for a fast product."""
+        return self.cut(max(256, 32768 // k))
+
+    def ratio_blocks(self, k: int) -> threads.Items:
         """Return slices of rows for `ratio_times`."""
         return self.blocks(k)
 
@@ -151,7 +167,7 @@ class Matrix(ABC):
             gap = np.multiply(self._stored_rows(b), 1 / self.scale, dtype=np.float64) - A[b].astype(np.float64) @ B.T
             return float(np.einsum("ij,ij->", gap, gap))
 
-        return sum(threads.each(block, self._base_blocks()))
+        return threads.total(block, self._base_blocks())
 
     def _base_blocks(self) -> list[slice]:
         n, p = self.base_shape
@@ -181,9 +197,9 @@ def dense(X) -> np.ndarray:
     return X.toarray() if sp.issparse(X) else X
 
 
-def collect(rows: Rows, blocks: Sequence, shape: tuple[int, int], dtype) -> np.ndarray:
-    """Write a function of rows into one array."""
-    out = tall.empty(shape, dtype)
+def collect(rows: Rows, blocks: threads.Items, shape: tuple[int, int], dtype) -> Any:
+    """Write a function of rows into one array, where the rows are."""
+    out = tall.empty(shape, dtype, getattr(blocks, "workers", None))
 
     def write(b: slice) -> None:
         out[b] = rows(b)

@@ -7,7 +7,7 @@ from copy import deepcopy
 import numpy as np
 from scipy.linalg import cholesky, eigh, get_lapack_funcs, qr, svd
 
-from ..._utils import threads
+from ..._utils import tall, threads
 from ..linalg.small import column_signs, safe_divide
 from .matrix import Matrix, collect
 
@@ -82,7 +82,7 @@ def _gram(F: np.ndarray, dtype) -> np.ndarray:
         f = F[b].astype(dtype, copy=False)
         return f.T @ f
 
-    return sum(threads.each(part, _rows(F)))
+    return threads.total(part, _rows(F))
 
 
 def _times(F: np.ndarray, M: np.ndarray) -> np.ndarray:
@@ -91,8 +91,8 @@ def _times(F: np.ndarray, M: np.ndarray) -> np.ndarray:
     return collect(lambda b: F[b] @ M, _rows(F), (len(F), M.shape[1]), F.dtype)
 
 
-def _rows(F: np.ndarray) -> list[slice]:
-    return threads.blocks(len(F), 1024)
+def _rows(F: np.ndarray) -> threads.Items:
+    return tall.cut(F, 1024)
 
 
 def _tall(data: Matrix, k: int, random_state, max_gram: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -103,7 +103,7 @@ def _tall(data: Matrix, k: int, random_state, max_gram: int) -> tuple[np.ndarray
         basis = _eigenbasis(data, k) if small else _subspace(data, k, random_state)
         data.leading = k, basis
     # One exact step in the basis found: it repairs what the squared condition number of a Gram costs.
-    if data.on_disk:
+    if data.by_blocks:
         return _triplets_by_blocks(data.product(basis.astype(data.dtype)), basis, k)
     Q, R = qr(data.product(basis.astype(data.dtype)).astype(np.float64), mode="economic", check_finite=False)
     left, s, right = svd(R, full_matrices=False, check_finite=False)
@@ -112,7 +112,7 @@ def _tall(data: Matrix, k: int, random_state, max_gram: int) -> tuple[np.ndarray
 
 def _triplets_by_blocks(Y: np.ndarray, basis: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return singular triplets of ``X = Y basis^T``, Y tall: its triangular factor is that of those of its blocks."""
-    blocks = threads.blocks(len(Y), max(8192, 4 * Y.shape[1]))
+    blocks = tall.cut(Y, max(8192, 4 * Y.shape[1]))
     triangles = threads.each(lambda b: qr(Y[b].astype(np.float64), mode="r", check_finite=False)[0], blocks)
     R = qr(np.vstack(triangles), mode="r", check_finite=False)[0][: Y.shape[1]]
     _, s, right = svd(R, full_matrices=False, check_finite=False)

@@ -1,4 +1,4 @@
-"""From an array, a sparse matrix or an array on disk to a `Matrix`."""
+"""From an array, a sparse matrix, an array on disk or on workers to a `Matrix`."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._utils.stored import Stored
+from ..._utils.workers.array import DistributedArray
 from .dense import Dense
 from .disk import Disk
 from .matrix import Matrix, unit_of
+from .remote import Remote
 from .sparse import Sparse
 
 
 def wrap(X) -> Matrix:
-    """Wrap a validated array, CSR/CSC matrix or array on disk."""
+    """Wrap a validated array, CSR/CSC matrix, array on disk or array on workers."""
     if isinstance(X, Stored):
         return Disk(X)
+    if isinstance(X, DistributedArray):
+        return Remote(X)
     if sp.issparse(X):
         return Sparse(X) if X.format == "csr" else Sparse.of_columns(X)
     X = np.asarray(X)  # a view: drops np.memmap's bookkeeping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._utils import threads
+from ..._utils import tall, threads
 
 
 def gram(F: np.ndarray, dtype: np.dtype | type | None = None, rows: int = 4096) -> np.ndarray:
@@ -14,15 +14,14 @@ def gram(F: np.ndarray, dtype: np.dtype | type | None = None, rows: int = 4096) 
         f = F[b] if dtype is None else F[b].astype(dtype, copy=False)
         return f.T @ f
 
-    return sum(threads.each(block, threads.blocks(len(F), rows)))
+    return threads.total(block, tall.cut(F, rows))
 
 
 def cross(A: np.ndarray, B: np.ndarray, rows: int = 1024) -> np.ndarray:
     """``A^T B`` of two matrices with as many rows."""
-    return sum(threads.each(lambda b: A[b].T @ B[b], threads.blocks(len(A), rows)))
+    return threads.total(lambda b: A[b].T @ B[b], tall.cut(A, rows))
 
 
 def column_dots(A: np.ndarray, B: np.ndarray, dtype: np.dtype | type | None = None, rows: int = 4096) -> np.ndarray:
     """``a_j^T b_j`` of all columns, summed in the given precision (their own by default)."""
-    parts = threads.each(lambda b: np.einsum("ij,ij->j", A[b], B[b], dtype=dtype), threads.blocks(len(A), rows))
-    return sum(parts)
+    return threads.total(lambda b: np.einsum("ij,ij->j", A[b], B[b], dtype=dtype), tall.cut(A, rows))

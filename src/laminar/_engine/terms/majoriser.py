@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ..._utils.threads import Items
 from ..data.matrix import Rows
 
 Block = slice | np.ndarray
@@ -16,7 +17,7 @@ Block = slice | np.ndarray
 SplitRows = Callable[[Block], tuple[np.ndarray | float, np.ndarray | float]]
 """Two matrices as a function of a block of their rows."""
 
-Groups = Sequence[Sequence[Block]]
+Groups = Sequence[Items]
 """Blocks of rows, grouped by the Gram matrix they share. Almost always one group."""
 
 
@@ -131,7 +132,7 @@ class Fit(Term, Protocol):
         """Return the same term with all that does not depend on F kept once computed."""
 
 
-def by_group(G: np.ndarray | None, groups: Groups) -> Iterator[tuple[np.ndarray | None, Sequence[Block]]]:
+def by_group(G: np.ndarray | None, groups: Groups) -> Iterator[tuple[np.ndarray | None, Items]]:
     """Return pairs of a Gram matrix and the blocks of rows that share it."""
     grams = [None] * len(groups) if G is None else G.reshape(-1, *G.shape[-2:])
     return zip(grams, groups, strict=True)

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..._utils import threads
+from ..._utils import tall, threads
 from ..data.matrix import Rows
 from ..linalg.blocked import column_dots
 from .majoriser import Majoriser, SplitRows
@@ -87,9 +87,11 @@ class Tie:
 
     def value(self, F: np.ndarray) -> float:
         """Return the weighted squared distance of F from T."""
-        rows = threads.blocks(len(F), 1024)
-        gaps = threads.each(lambda b: np.square(self.scales * F[b] - self.target(b), dtype=np.float64).sum(0), rows)
-        return float(sum(gaps) @ self.weights) / 2
+
+        def gaps(b: slice) -> np.ndarray:
+            return np.square(self.scales * F[b] - self.target(b), dtype=np.float64).sum(0)
+
+        return float(threads.total(gaps, tall.cut(F, 1024)) @ self.weights) / 2
 
     def majoriser(self, F: np.ndarray) -> Majoriser:
         """Return ``B = w s * T`` and ``G = diag(w s^2)``."""
@@ -157,8 +159,7 @@ class MaskedL1:
 
 def masked_sums(mask: Rows, F: np.ndarray) -> np.ndarray:
     """Return ``m_a^T f_a`` of every column."""
-    rows = threads.blocks(len(F), 4096)
-    return sum(threads.each(lambda b: (mask(b) * F[b]).sum(0, dtype=np.float64), rows))
+    return threads.total(lambda b: (mask(b) * F[b]).sum(0, dtype=np.float64), tall.cut(F, 4096))
 
 
 @dataclass(frozen=True)

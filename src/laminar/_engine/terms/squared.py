@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
 from ..._utils import tall, threads
-from ..data.matrix import Matrix, Rows
+from ..data.matrix import Matrix, Rows, collect
 from ..linalg import elementwise
 from ..linalg.blocked import column_dots, gram
 from ..linalg.small import ridged
@@ -72,18 +73,23 @@ class SquaredFit:
 
     def cached(self) -> SquaredFit:
         """Return the same term with B kept, block by block, once computed."""
-        blocks = [b for group in self.groups for b in group]
+        first, k, dtype = self.groups[0], self.G.shape[-1], self.G.dtype
+        if isinstance(first, threads.Elsewhere) and len(self.groups) > 1:
+            return self
+        if isinstance(first, threads.Elsewhere):
+            B = collect(self.B, first, (first.n_rows, k), dtype)
+            return replace(self, B=lambda b: B[b])
+        blocks = [b for group in self.groups for b in cast(Sequence, group)]
         slices = [b for b in blocks if isinstance(b, slice)]
         if len(slices) < len(blocks):
             return self  # rows by index are those of an array
-        n = max(b.stop for b in slices)
-        return replace(self, B=_kept(self.B, (n, self.G.shape[-1]), self.G.dtype))
+        return replace(self, B=_kept(self.B, (max(b.stop for b in slices), k), dtype))
 
     def value(self, F: np.ndarray) -> float:
         """Return the term at F, summed in double precision: it is a small difference of large numbers."""
         value = self.size / 2
         for G, blocks in by_group(self.G.astype(np.float64), self.groups):
-            value += sum(threads.each(lambda b, G=G: self._block_value(b, F[b].astype(np.float64), G), blocks))
+            value += threads.total(lambda b, G=G: self._block_value(b, F[b].astype(np.float64), G), blocks)
         if self.residual_norm is not None and value <= CLOSE * self._rounding:  # NaN is not
             return self.residual_norm(F) / 2
         return value
