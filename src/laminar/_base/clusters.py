@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from numbers import Integral
 
 import numpy as np
@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from .._engine.linalg.small import isometry, unit_rows, whitener
 from .._utils.progress import stage
 from .._utils.validation import check_choice
+from .._utils.workers.reading import by_rows, is_dask
 from .spectral import kmeans
 
 READOUTS = ("raw", "whitened", "isometric")
@@ -37,6 +38,8 @@ class Readout:
         """Return codes in this form."""
         if self.basis is None:
             return H
+        if is_dask(H):
+            return by_rows(self, H)
         return (embed(H, self.basis) if self.unit else H @ self.basis).astype(H.dtype)
 
     def width(self, n_codes: int) -> int:
@@ -55,6 +58,8 @@ class Joined:
 
     def __call__(self, H: np.ndarray) -> np.ndarray:
         """Return the codes of each layer in its form, side by side."""
+        if is_dask(H):
+            return by_rows(self, H)
         parts = np.split(H, self.edges, axis=1)
         return side_by_side([read(part) for read, part in zip(self.reads, parts, strict=True)])
 
@@ -151,17 +156,19 @@ class Clusters:
                     f"n_clusters={n_clusters} is more than the {len(self.H)} samples the model was fitted on: "
                     "ask for fewer clusters."
                 )
-            self._fitted[n_clusters] = self._model(self.features(self.H), n_clusters)
+            self._fitted[n_clusters] = self._model(self.H, n_clusters)
         return self._fitted[n_clusters]
 
-    def _model(self, E: np.ndarray, n_clusters: int):
+    def _model(self, H: np.ndarray, n_clusters: int):
         """Return the fitted model that predicts clusters."""
-        stage(f"k-means of {len(E)} samples, {n_clusters} clusters")
-        sample = subsample(E, max(self.max_samples, 100 * n_clusters), check_random_state(self.random_state))
-        return kmeans(sample, n_clusters, self.random_state, self.n_init)
+        stage(f"k-means of {len(H)} samples, {n_clusters} clusters")
+        sample = subsample(H, max(self.max_samples, 100 * n_clusters), check_random_state(self.random_state))
+        return kmeans(self.features(np.asarray(sample)), n_clusters, self.random_state, self.n_init)
 
     def predict(self, H: np.ndarray, n_clusters: int) -> np.ndarray:
         """Return the cluster of each row of codes."""
+        if is_dask(H):
+            return by_rows(partial(self.without_codes(n_clusters).predict, n_clusters=n_clusters), H)
         return self._fit(n_clusters).predict(self.features(H))
 
     def without_codes(self, n_clusters: int) -> Clusters:
@@ -171,7 +178,7 @@ class Clusters:
         kept = copy(self)
         kept._fitted = {n: model for n, model in self._fitted.items() if n == n_clusters}
         vars(kept)["_read"] = self._read
-        kept.H = self.H[:0].copy()
+        kept.H = np.empty((0, self.H.shape[1]), self.H.dtype)
         return kept
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,7 +29,9 @@ from .._engine.updates import multiplicative
 from .._utils import tall, threads
 from .._utils.progress import stages
 from .._utils.typing import Data
-from .._utils.validation import check_choice, clear_errors, read_data
+from .._utils.validation import check_choice, check_features, clear_errors, read_data
+from .._utils.workers.array import DistributedArray
+from .._utils.workers.reading import by_rows, is_dask
 from .clusters import Clusters, Joined, Readout, refuse_without_codes, side_by_side
 from .output import LayerOutput
 
@@ -52,12 +56,13 @@ class Layer:
         Z_i: codes times it approximate the layer below.
     components : ndarray of shape (n_components, n_features)
         ``Z_i ... Z_1``: codes times it approximate X.
-    representation : ndarray of shape (n_samples, n_components)
+    representation : ndarray of shape (n_samples, n_components), or dask array
         Codes of the training samples.
     ridge : float
         Weight rho of the ridge on the codes: those of a sample x minimise ``||x - h Z||^2 + rho ||h||^2``.
     whitening, mean : ndarray or None
-        Whitening matrix and mean of the training codes, in a model that was saved without these codes.
+        Whitening matrix and mean of the training codes, in a model that was saved without these codes, or whose codes
+        are a dask array.
     """
 
     weights: np.ndarray
@@ -67,12 +72,25 @@ class Layer:
     whitening: np.ndarray | None = None
     mean: np.ndarray | None = None
 
+    @classmethod
+    def of(cls, weights: np.ndarray, components: np.ndarray, H: Any, ridge: float = 0.0) -> Layer:
+        """Return the layer with these codes; those on workers become a dask array, beside what new samples need."""
+        if not isinstance(H, DistributedArray):
+            return cls(weights, components, H, ridge)
+        return cls(weights, components, H.to_dask(), ridge, whitener(H), H.mean(0))
+
     def without_codes(self) -> Layer:
         """Return the layer without codes of training samples, but with what new samples need of them."""
         H = self.representation
         if not len(H):
             return self
+        if self.whitening is not None:
+            return replace(self, representation=np.empty((0, H.shape[1]), H.dtype))
         return replace(self, representation=H[:0].copy(), whitening=whitener(H), mean=H.mean(axis=0))
+
+
+def _codes_of_rows(model: Coder, place: int, method: str, X: np.ndarray) -> np.ndarray:
+    return model._codes_at(X, [place], method)[0]
 
 
 METHODS = ("nonnegative", "pinv")
@@ -84,11 +102,16 @@ class Coder(LayerOutput):
 
     loss = "frobenius"
     _uses_labels = False  # whether codes of the fit depend on y
-    _streams = False  # whether X on disk is read by blocks, where it does not fit into memory
+    _streams = False  # whether X on disk is read by blocks, where it does not fit into memory, and X on workers used
     _constraints: Mapping[str, Constraint] = {"H": NonNegative(), "Z": NonNegative()}
 
     def _check_data(self, X) -> None:
         """Raise an error for X that the model is not defined for."""
+
+    @property
+    def _couples_samples(self) -> bool:
+        """Whether the codes of a sample depend on other samples: those of a divergence are iterated all at once."""
+        return self.loss == "kl"
 
     def _validate(self, X, *, reset: bool):
         checks = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32], "order": None}
@@ -112,7 +135,8 @@ class Coder(LayerOutput):
 
     def _cluster_reader(self, places: list, form: str) -> Readout | Joined | None:
         """Return the form in which raw codes side by side are clustered; None whitens them when first needed."""
-        return None if len(places) == 1 and form == "whitened" else self._joined_reader(places, form)
+        alone = len(places) == 1 and form == "whitened" and self._at(places[0]).whitening is None
+        return None if alone else self._joined_reader(places, form)
 
     def _joined_reader(self, places: list, form: str) -> Readout | Joined:
         reads = [self._reader(place, form) for place in places]
@@ -224,8 +248,19 @@ class Coder(LayerOutput):
     def _codes_at(self, X, places: list, method: str = "nonnegative", **coding) -> list[np.ndarray]:
         """Return the raw codes of samples at each place; ``coding`` is passed to `_code`."""
         check_choice("method", method, METHODS)
+        if is_dask(X) and not self._couples_samples:
+            return self._codes_by_rows(X, places, method)
         X = self._validate(X, reset=False)
-        return [self._code(X, place, method, **coding) for place in places]
+        codes = [self._code(X, place, method, **coding) for place in places]
+        return [H.to_dask() if isinstance(H, DistributedArray) else H for H in codes]
+
+    def _codes_by_rows(self, X, places: list, method: str) -> list:
+        """Return the raw codes of dask data as dask arrays, which are computed when they are needed."""
+        check_features(self, X)
+        alone = copy(self)  # without the samples of the fit: it is sent to all blocks
+        alone.layers_ = [layer.without_codes() for layer in self.layers_]
+        vars(alone).pop("clusters_", None)
+        return [by_rows(partial(_codes_of_rows, alone, place, method), X) for place in places]
 
     def _position(self, layer: int | str | None) -> int:
         """Return the position of the one layer that codes belong to; None means the parameter ``layer``."""
@@ -254,10 +289,9 @@ class Coder(LayerOutput):
         """Return codes to start from: zero, or all equal where the update multiplies them."""
         shape = data.shape[0], len(components)
         if self.loss == "frobenius":
-            return tall.zeros(shape, data.dtype)
-        H = tall.empty(shape, data.dtype)
-        H[:] = max(data.total, 1e-300) / np.prod(shape)
-        return H
+            return tall.zeros(shape, data.dtype, data.workers)
+        value = max(data.total, 1e-300) / np.prod(shape)
+        return tall.fill(tall.empty(shape, data.dtype, data.workers), lambda b: value)
 
     def _score_codes(self, data: Matrix) -> np.ndarray:
         top = self.layers_[-1]
@@ -290,6 +324,8 @@ class Coder(LayerOutput):
         """
         check_is_fitted(self)
         of = self.layers_[self._position(layer)]
+        if is_dask(H):
+            return H @ of.components
         return self._check_codes(H, of) @ of.components
 
     @clear_errors("H")

@@ -342,7 +342,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         error = loss_value(data, self.loss, H, np.ascontiguousarray(Z))
         self.reconstruction_err_ = float(np.sqrt(2 * error) if self.loss == "frobenius" else error) * data.scale
         self.components_, H = np.ascontiguousarray(Z.T), in_units_of(data, H)
-        self.layers_ = [Layer(self.components_, self.components_, H, ridge)]
+        self.layers_ = [Layer.of(self.components_, self.components_, H, ridge)]
         self.clusters_ = self._clusters()
 
 

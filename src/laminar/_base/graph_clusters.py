@@ -48,9 +48,9 @@ class GraphClusters(Clusters):
         super().__init__(H, random_state, read, n_init=n_init, max_samples=max_samples)
         self.graph = graph
 
-    def _model(self, E: np.ndarray, n_clusters: int) -> KNeighborsClassifier:
+    def _model(self, H: np.ndarray, n_clusters: int) -> KNeighborsClassifier:
         rng = check_random_state(self.random_state)
-        E = subsample(E, self.max_samples, rng)
+        E = self.features(np.asarray(subsample(H, self.max_samples, rng)))
         stage(f"spectral clustering of {len(E)} samples, {n_clusters} clusters")
         labels = np.zeros(len(E), dtype=int)
         if n_clusters > 1:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from .._persistence.estimator import Estimator
 from .._utils import tall
+from .._utils.workers.reading import is_dask
 from .clusters import READOUTS, Readout, reader, side_by_side
 
 OUTPUT: dict = {"readout": [StrOptions({"auto", *READOUTS})], "layer": [Integral, str]}
@@ -99,7 +100,9 @@ class LayerOutput(TransformerMixin, Estimator):
 
     def _fit_output(self, X, places: list, form: str):
         """Return the codes of the fit, as a new array."""
-        return self._output([self._reader(p, form)(tall.copy(self._at(p).representation)) for p in places], X, places)
+        codes = [self._at(place).representation for place in places]
+        copies = [H if is_dask(H) else tall.copy(H) for H in codes]
+        return self._output([self._reader(p, form)(H) for p, H in zip(places, copies, strict=True)], X, places)
 
     # ---- model files ---------------------------------------------------------------------------------------------
 
@@ -129,7 +132,7 @@ class LayerOutput(TransformerMixin, Estimator):
         """Return the codes of all places side by side, in the container that `set_output` names."""
         H = side_by_side(parts)
         adapter = _get_container_adapter("transform", self)
-        if adapter is None:
+        if adapter is None or is_dask(H):
             return H
         return adapter.create_container(H, X, columns=self._column_names(places, [part.shape[1] for part in parts]))
 

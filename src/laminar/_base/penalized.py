@@ -86,7 +86,7 @@ class Penalized(Factorizer):
         """Return the quadratic penalty; nothing where no samples are linked: the model is then the plain one."""
         if alpha == 0 or not operator.row_curvature.any():
             return []
-        weight = self._weight(alpha, data)
+        operator, weight = operator.on(data.workers), self._weight(alpha, data)
         if self._invariant and self.loss == "kl":
             # The components sum to one instead. A divergence grows with X and not with its square: so does the penalty
             # per mean sum of a sample. In unit scale the sum of all entries is one at least, or X is zero.

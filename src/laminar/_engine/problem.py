@@ -107,12 +107,13 @@ def smooth_codes(operator: SymmetricOperator, weight: float, *, invariant: bool 
     The published penalty lacks the factors ||z_a||^2. It has no minimiser, for H can shrink and Z grow at no change of
     the fit (docs/methods.md 1.5); ``invariant=False`` is that penalty.
     """
+    row_curvature = weight * operator.row_curvature
 
     def term(name: str, F: Factors) -> Term:
         if name == "H":
             Z = F["Z"]
             scales = column_dots(Z, Z, np.float64) if invariant else np.ones(Z.shape[1])
-            return GraphPenalty(operator, weight, scales)
+            return GraphPenalty(operator, weight, scales, row_curvature)
         q = weight * operator.quad_columns(F["H"])
         return Ridge(q) if invariant else Constant(float(q.sum()) / 2)
 

@@ -61,7 +61,8 @@ def kmeans(data: Matrix, k: int, rng: np.random.RandomState, *, max_samples: int
 def nndsvd(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
     """Return the non-negative parts of the singular vectors; exact zeros stay, so not for multiplicative rules."""
     U, s, V = truncated_svd(data, k, rng)
-    of_U, of_V = np.sqrt(threads.total(lambda b: _squares_by_sign(U[b]), tall.cut(U, 4096))), np.sqrt(_squares_by_sign(V))
+    of_U = np.sqrt(threads.total(lambda b: _squares_by_sign(U[b]), tall.cut(U, 4096)))
+    of_V = np.sqrt(_squares_by_sign(V))
     sign, columns = (of_U * of_V).argmax(0), np.arange(len(s))  # 0 is positive, 1 negative
     lengths = of_U[sign, columns], of_V[sign, columns]
     size, turned = np.sqrt(s * lengths[0] * lengths[1]), np.where(sign == 0, 1.0, -1.0)

@@ -16,6 +16,8 @@ from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
+from .._utils.workers.array import DistributedArray
+from .._utils.workers.reading import is_dask
 from .classes import OBJECTS, RECORDS
 from .estimators import ESTIMATORS, fitted_kinds
 from .kinds import check_state, class_name
@@ -36,6 +38,7 @@ class Encoder:
         self.tensors: dict[str, np.ndarray] = {}
         self._places: dict[tuple, str] = {}
         self._sources: list[np.ndarray] = []  # kept, so that no address is used twice
+        self._gathered_arrays: dict[int, tuple[np.ndarray, Any]] = {}  # by the array on workers, also kept
 
     def encode(self, value: Any, path: str) -> Node:
         """Return the node of a value at a path; a TypeError names the path of what cannot be stored."""
@@ -111,6 +114,13 @@ class Encoder:
         if isinstance(value, np.str_):
             return {"kind": "scalar", "dtype": "str", "value": str(value)}
         raise TypeError(_unknown(value, path))
+
+    def _gathered(self, value: Any, path: str) -> Node:
+        """Encode an array on workers, which comes to this process, once."""
+        key = id(value)
+        if key not in self._gathered_arrays:
+            self._gathered_arrays[key] = np.asarray(value), value
+        return self._array(self._gathered_arrays[key][0], path)
 
     def _array(self, value: np.ndarray, path: str) -> Node:
         if type(value) not in (np.ndarray, np.memmap):
@@ -252,6 +262,10 @@ def _is_table(value: Any) -> bool:
     return type(value).__name__ == "DataFrame" and type(value).__module__.partition(".")[0] == "pandas"
 
 
+def _is_elsewhere(value: Any) -> bool:
+    return isinstance(value, DistributedArray) or is_dask(value)
+
+
 def _is(*types: type) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, types)
 
@@ -263,6 +277,7 @@ _ENCODERS: tuple[tuple[Callable[[Any], bool], Callable[[Encoder, Any, str], Node
     (_is(set, frozenset), Encoder._set),
     (_is(np.generic), Encoder._scalar),
     (_is(np.ndarray), Encoder._array),
+    (_is_elsewhere, Encoder._gathered),
     (_is_table, Encoder._table),
     (_is(np.random.RandomState), Encoder._random_state),
     (_is(np.random.Generator), Encoder._generator),

@@ -7,10 +7,13 @@ import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
+
+from .workers.reading import is_dask
 
 __all__ = [
     "Attribute",
@@ -68,7 +71,7 @@ class Attribute:
 
 
 def read_labels(y: ArrayLike, n_samples: int) -> tuple[Attribute, ...]:
-    """Read partial labels from a list, an array, or a pandas Series or DataFrame.
+    """Read partial labels from a list, an array, a pandas Series or DataFrame, or these of dask.
 
     Parameters
     ----------
@@ -95,6 +98,7 @@ def read_labels(y: ArrayLike, n_samples: int) -> tuple[Attribute, ...]:
     >>> identity.codes, identity.classes
     (array([ 0, -1,  1]), array([7, 9]))
     """
+    y = cast(Any, y).compute() if is_dask(y) else y
     _check_container(y)
     values = label_array(y)
     if values.ndim not in (1, 2):

@@ -249,7 +249,7 @@ def refuse_stored(X: Any, model: str) -> None:
     """Refuse an array on disk that does not fit into memory, for a model that needs all of it at once."""
     if is_on_disk(X) and is_streamed(X):
         raise ValueError(
-            f"X is on disk, of {n_bytes(X) / 1e6:.4g} MB in memory, more than half of max_memory, and {model} needs "
-            "all of it at once: load it with X[:], raise max_memory (laminar.set_config), or use one of the models "
-            f"that read it by blocks: {STREAMING}."
+            f"X is on disk, of {n_bytes(X) / 1e6:.4g} MB in memory, more than half of max_memory, and {model} with "
+            "these parameters needs all of it at once: load it with X[:], raise max_memory (laminar.set_config), or "
+            f"use one of the models that read it by blocks: {STREAMING}."
         )

@@ -1,4 +1,4 @@
-"""Tall arrays, one row for each sample: in memory, in a temporary file where they would take too much, or on workers."""
+"""Tall arrays, one row for each sample: in memory, in a temporary file if they would take too much, or on workers."""
 
 from __future__ import annotations
 
@@ -63,6 +63,16 @@ def fill(out: Any, rows: Callable[[slice], Any]) -> Any:
     return out
 
 
+def fill_blocks(out: DistributedArray, rows: Callable[[slice], Any]) -> DistributedArray:
+    """Write a function of the rows of a whole block into an array on workers, and return the array."""
+
+    def write(b: slice) -> None:
+        out[b] = rows(b)
+
+    out.blocks(None).each(write)
+    return out
+
+
 def drawn(shape: tuple[int, int], dtype, rows: Callable[[slice], np.ndarray], workers: Workers | None = None) -> Any:
     """Return an array of a function that is called in the order of the rows, in this process, as random numbers are."""
     if workers is not None:
@@ -95,7 +105,7 @@ def take(F: Any, rows: np.ndarray) -> np.ndarray:
 
 def cut(F: Any, size: int) -> threads.Items:
     """Return the rows of an array in slices of about this size, for `threads.each` and `threads.total`."""
-    return F.blocks(size) if isinstance(F, DistributedArray) else threads.blocks(len(F), size)
+    return F.blocks(size) if isinstance(F, DistributedArray) else threads.tiles(len(F), size)
 
 
 def blocks(n: int) -> list[slice]:

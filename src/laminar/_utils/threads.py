@@ -117,6 +117,19 @@ def total(work: Callable, items: Items) -> Any:
     return items.total(work) if isinstance(items, Elsewhere) else sum(each(work, items))
 
 
+TILE = 192  # rows, of which compiled updates take some at a time: see `tiles`
+
+
+def tiles(n: int, size: int) -> list[slice]:
+    """Cut ``range(n)`` as `blocks` does, at multiples of `TILE` where slices have as many.
+
+    The number of inner iterations of an update is that of a tile of rows: which rows make a tile, and so the result,
+    does not depend on how the rows are cut for threads, files or workers.
+    """
+    edges = {min(round(b.start / TILE) * TILE, n) if size >= TILE else b.start for b in blocks(n, size)}
+    return [slice(a, b) for a, b in pairwise(sorted(edges | {n})) if b > a]
+
+
 def total_of_shares(work: Callable, items: Items) -> Any:
     """Return the same sum with one buffer for a share of neighbouring items, not one for each: of large results."""
     if isinstance(items, Elsewhere):

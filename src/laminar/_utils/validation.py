@@ -11,7 +11,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
 from . import threads
+from .progress import stage
 from .stored import Stored, is_streamed, refuse_stored
+from .workers.array import DistributedArray
+from .workers.reading import is_dask, is_frame, on_workers, refuse_dask
 
 
 def check_choice(name: str, value: Any, choices: tuple) -> None:
@@ -73,14 +76,35 @@ def refuse_masked(model: BaseEstimator, X: Any) -> None:
 def read_data(model: BaseEstimator, X: Any, *, streams: bool = False, **checks: Any) -> Any:
     """Return X as scikit-learn's `validate_data` does, with errors that name what to do here.
 
-    With ``streams`` an array on disk that does not fit into memory is returned as `Stored`; without, it is refused.
+    With ``streams`` an array on disk that does not fit into memory is returned as `Stored`, and one of dask as an array
+    on the workers; without, they are refused.
     """
     refuse_masked(model, X)
     with clear_errors("X", model):
         if isinstance(X, Stored) or (streams and is_streamed(X)):
             return _read_stored(model, X, checks.get("reset", True))
+        if is_dask(X) and streams:
+            return _read_dask(model, X, checks.get("reset", True))
+        refuse_dask(X, type(model).__name__)
         refuse_stored(X, type(model).__name__)
         return validate_data(model, X, **checks)
+
+
+def check_features(model: BaseEstimator, X: Any, *, reset: bool = False) -> None:
+    """Check the number and the names of the features of dask data, as scikit-learn does."""
+    if len(X.shape) != 2:
+        raise ValueError(f"X must have two dimensions, samples and features; got shape {X.shape}.")
+    validate_data(model, X._meta if is_frame(X) else X, reset=reset, skip_check_array=True)
+
+
+def _read_dask(model: BaseEstimator, X: Any, reset: bool) -> DistributedArray:
+    """Check the number of features, and on the workers that all entries are finite."""
+    check_features(model, X, reset=reset)
+    stage("blocks of X to the workers")
+    (read,) = on_workers([X])
+    if not np.isfinite([read.extent.low, read.extent.high]).all():
+        raise ValueError(f"X contains NaN or infinity, and {_cure_of_missing(model)}")
+    return read
 
 
 def _read_stored(model: BaseEstimator, X: Any, reset: bool) -> Stored:

@@ -19,7 +19,7 @@ from .._engine.linalg.blocked import column_dots, cross, gram
 from .._engine.linalg.small import ridged
 from .._engine.problem import Addend, Factors, Problem
 from .._engine.terms import GraphPenalty, Ridge, SquaredFit, SymmetricOperator, Term, Tie
-from .._utils import threads
+from .._utils import tall, threads
 from ..graphs.operators import GraphOperator
 
 Graphs = Sequence[tuple[float, GraphOperator] | None]
@@ -60,7 +60,7 @@ def _layer(i: int, mu: float, ridge: float, data: Matrix) -> Addend:
         below, H, Z = F[f"H{i - 1}"], F[f"H{i}"], F[f"Z{i}"]
         if name == f"H{i}":
             weighted = mu * (Z * _squared_lengths(i - 1, F)[:, None]).astype(Z.dtype)
-            rows = threads.blocks(len(below), 256)
+            rows = tall.cut(below, 256)
             G = ridged(weighted.T @ Z, ridge)
             return SquaredFit(lambda b: below[b] @ weighted, G, [rows], data.sqnorm, Z.shape[0])
         if name == f"Z{i}":
@@ -100,8 +100,7 @@ def _squared_lengths(i: int, F: Factors) -> np.ndarray:
 
 def _gaps(below: np.ndarray, H: np.ndarray, Z: np.ndarray) -> np.ndarray:
     """``||h_b - H z_b||^2`` of every column of the codes below."""
-    rows = threads.blocks(len(H), 1024)
-    return sum(threads.each(lambda b: np.square(below[b] - H[b] @ Z.T, dtype=np.float64).sum(0), rows))
+    return threads.total(lambda b: np.square(below[b] - H[b] @ Z.T, dtype=np.float64).sum(0), tall.cut(H, 1024))
 
 
 def _cost(i: int, at: int, cost: np.ndarray, F: Factors) -> np.ndarray:

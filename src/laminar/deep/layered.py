@@ -15,6 +15,7 @@ from .._engine.data.wrap import wrap
 from .._utils import threads
 from .._utils.callbacks import CallbackSupportMixin
 from .._utils.typing import Data
+from .._utils.workers.reading import is_dask
 from .nonlinear import Stack, StackFit, code, loss_and_gradients
 
 
@@ -80,7 +81,7 @@ class Layered(CallbackSupportMixin, Coder):
 
     def _keep_layers(self, codes: Sequence[np.ndarray], weights, bases) -> None:
         ridges = self._ridges or [0.0] * len(codes)
-        self.layers_ = [Layer(*parts) for parts in zip(weights, bases, codes, ridges, strict=True)]
+        self.layers_ = [Layer.of(*parts) for parts in zip(weights, bases, codes, ridges, strict=True)]
         self.components_ = bases[-1]
         self.clusters_ = self._clusters()
 
@@ -119,7 +120,7 @@ class Layered(CallbackSupportMixin, Coder):
         """
         check_is_fitted(self)
         start = self._position(layer)
-        codes = dense(self._check_codes(H, self.layers_[start]))
+        codes = H if is_dask(H) else dense(self._check_codes(H, self.layers_[start]))
         end = -1 if to is None else self._layer_at(to)
         if end > start:
             raise ValueError(f"to={to!r} is above layer={layer!r}: implied codes are those of a lower layer.")

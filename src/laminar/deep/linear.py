@@ -24,6 +24,7 @@ from .._engine.semi_nmf import SEMI, semi_nmf
 from .._engine.solve import solve
 from .._engine.starts import named_start, nonnegative_basis, without_zeros
 from .._engine.updates import Update, accelerated_gradient, hals_or_exact, least_squares, multiplicative, thorough_hals
+from .._utils import tall
 from .._utils.callbacks import Hook
 from .._utils.progress import stage
 from . import published
@@ -67,6 +68,7 @@ class Deep(DeepParameters):
 
     def _run(self, X, data: Matrix, graphs: Graphs, init, hook: Hook) -> None:
         """Fit with a penalty (or None) on each layer, and set the fitted attributes."""
+        graphs = [graph and (graph[0], graph[1].on(data.workers)) for graph in graphs]
         self._stack = None
         self._ridges = self._weights_of_ridges(data)
         self.pretraining_histories_: list[np.ndarray] = []
@@ -161,7 +163,7 @@ class Deep(DeepParameters):
         stage(f"pre-training of {len(sizes)} layers, {sizes[0]} singular vectors of {data.shape[0]} x {data.shape[1]}")
         triplets = (rough_svd if sizes[0] > max_exact else truncated_svd)(data, sizes[0], rng)
         starts = [nonnegative_basis(data, k, triplets, rng) for k in sizes]
-        codes = [np.ascontiguousarray(H, dtype=data.dtype) for H, _ in starts]
+        codes = [tall.contiguous(H, data.dtype) for H, _ in starts]
         weights = [np.ascontiguousarray(starts[0][1].T, dtype=data.dtype)]
         return codes, weights + [regress(H, below) for below, H in pairwise(codes)]
 

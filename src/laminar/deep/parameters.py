@@ -47,6 +47,11 @@ class DeepParameters(Layered):
         return self.activation is not None or self.solver in ("adam", "sgd")
 
     @property
+    def _streams(self) -> bool:  # type: ignore[override]
+        """Whether the fit consists of products with X: networks, batches and published rules need rows of it."""
+        return not self._network and self.batch_size is None and self.rule == "fast"
+
+    @property
     def _invariant(self) -> bool:
         """Whether penalties are multiplied by the sizes of the components."""
         return self.scale == "invariant" or (self.scale == "auto" and self.rule == "fast")

@@ -215,7 +215,6 @@ class DeepSemiNMF(Batches):
     ([(6, 12), (3, 12)], (40, 6))
     """
 
-    _streams = True
     _parameter_constraints: dict = {
         **Deep._parameter_constraints,
         "graph": [None, StrOptions({"rank", "knn", "chain"}), HasMethods("build"), "sparse matrix", np.ndarray],

@@ -399,7 +399,7 @@ class DeepWSF(Deep):
         for j, attribute in enumerate(attributes):
             known, n_classes = attribute.known, max(1, len(attribute.classes))
             for i in range(len(self._sizes)):
-                found = self.cluster(n_clusters=n_classes, layer=i)
+                found = np.asarray(self.cluster(n_clusters=n_classes, layer=i))
                 scores[j, i] = normalized_mutual_info_score(
                     attribute.codes[known], found[known], average_method="geometric"
                 )

@@ -19,6 +19,7 @@ from sklearn.utils import check_array, gen_batches
 from .._utils.progress import stage
 from .._utils.typing import Data
 from .._utils.validation import check_choice, check_positive
+from .._utils.workers.array import DistributedArray
 from .operators import GraphOperator, SparseOperator, row_squares
 from .specs import Graph
 
@@ -101,6 +102,12 @@ def check_bandwidth(bandwidth: float | None, weight: str, kernel: str) -> None:
 
 def as_rows(X: Data) -> Points:
     """Validate X in its own precision; sparse X is copied where scipy would change it in place."""
+    if isinstance(X, DistributedArray):
+        raise TypeError(
+            'X is on dask, and this graph compares samples in different blocks: use labels (weight="binary") or a '
+            "chain; a graph that you made with edges inside of blocks, laminar.graphs.Precomputed(W); or fit in "
+            "memory, X.compute()."
+        )
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     if sp.issparse(X) and not X.has_canonical_format:  # scipy would sort and sum the entries in place
         X = X.copy()

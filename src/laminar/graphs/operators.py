@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,10 @@ import scipy.sparse as sp
 from .._engine.data.matrix import Rows
 from .._engine.linalg import elementwise, kernels
 from .._engine.terms.penalties import LaplacianRows
-from .._utils import threads
+from .._utils import tall, threads
 from .._utils.labels import Attribute
+from .._utils.workers.array import DistributedArray
+from .._utils.workers.pool import Workers
 
 
 class GraphOperator(ABC):
@@ -61,10 +65,10 @@ class GraphOperator(ABC):
         """``h^T L h`` for every column h of H, at least 0."""
         H = _as_float(H)
         # Where codes are smooth this is a small difference of large numbers: single precision is not enough.
-        double = H.astype(np.float64, copy=False).reshape(len(H), -1)
+        double = H.astype(np.float64, copy=False)
+        double = double if H.ndim == 2 else double.reshape(len(H), -1)
         plus, minus, _ = self.rows(double)
-        rows = threads.blocks(len(H), 1024)
-        total = sum(threads.each(lambda b: np.einsum("ij,ij->j", double[b], plus(b) - minus(b)), rows))
+        total = threads.total(lambda b: np.einsum("ij,ij->j", double[b], plus(b) - minus(b)), tall.cut(H, 1024))
         # L is positive semi-definite: a value below zero is rounding, and would be a negative ridge.
         return np.maximum(total, 0).reshape(H.shape[1:]).astype(H.dtype)
 
@@ -80,7 +84,7 @@ class GraphOperator(ABC):
 
     def _rows(self, H: np.ndarray, neighbours: Rows) -> LaplacianRows:
         """The same from ``W H``, a new array at every call; ``2 D H - L H = D H + W H``."""
-        degree = self.degree.astype(H.dtype)
+        degree = self.degree.astype(H.dtype, copy=False)
 
         def remainder(b):
             out = neighbours(b)
@@ -93,6 +97,16 @@ class GraphOperator(ABC):
     def row_curvature(self) -> np.ndarray:
         """R of shape (n_samples,) with ``L <= diag(r)``, by Gershgorin's theorem twice the degrees."""
         return 2 * self.degree
+
+    def on(self, workers: Workers | None) -> GraphOperator:
+        """Return the graph with what it has of every sample on the workers that have the samples; None is here."""
+        return self if workers is None else self._on(workers)
+
+    def _on(self, workers: Workers) -> GraphOperator:
+        raise TypeError(
+            f"{type(self).__name__} compares samples that are on different workers: use binary label graphs or chains "
+            "there, or fit in memory, X.compute()."
+        )
 
 
 class SparseOperator(GraphOperator):
@@ -122,6 +136,9 @@ class SparseOperator(GraphOperator):
     def tocsr(self):
         return self.W
 
+    def _on(self, workers):
+        return BlockwiseOperator(self.tocsr(), workers)
+
 
 class ClassOperator(GraphOperator):
     """Weight 1 (or one over the class size) between samples of one class, by class sums: O(nk)."""
@@ -137,12 +154,8 @@ class ClassOperator(GraphOperator):
 
     def _sums(self, H):
         """Sums of the classes, in float64 even for float32: over a large class rounding would spoil L 1 = 0."""
-        rows = threads.blocks(len(H), max(16384, len(H) // 4))
-        flat = np.ascontiguousarray(H.reshape(len(H), -1))
-        # Code -1, unknown, finds the row of zeros at the end.
-        sums = np.zeros((len(self.class_weights) + 1, flat.shape[1]))
-        for part in threads.each(lambda b: elementwise.class_sums(self.codes[b], flat[b]), rows):
-            sums[: len(part) - 1] += part[:-1]
+        flat = H if H.ndim == 2 else H.reshape(len(H), -1)
+        sums = class_sums(self.codes, flat, len(self.class_weights))
         return sums.reshape(-1, *H.shape[1:])
 
     def _weighted(self, H):
@@ -155,26 +168,32 @@ class ClassOperator(GraphOperator):
     def rows(self, H):
         H = _as_float(H)
         sums = _scale_rows(np.append(self.linked, 0), self._sums(H)).astype(H.dtype)
-
-        loops = self.self_loops.astype(H.dtype)
+        codes, degree, loops = self.codes, self.degree, self.self_loops.astype(H.dtype, copy=False)
         return LaplacianRows(
-            lambda b: _scale_rows(self.degree[b], H[b]),
-            lambda b: elementwise.class_rest(self.codes[b], sums, loops[b], H[b]),
+            lambda b: _scale_rows(degree[b], H[b]),
+            lambda b: elementwise.class_rest(codes[b], sums, loops[b], H[b]),
             # The row curvature counts a sample in its class, so that the remainder is the sum over the class.
-            lambda b: sums[self.codes[b]],
+            lambda b: sums[codes[b]],
         )
 
     def quad_columns(self, H):
         H = _as_float(H)
-        sums, rows = self._sums(H)[:-1], threads.blocks(len(H), 1024)
-        squares = sum(threads.each(lambda b: self.totals[b] @ np.square(H[b], dtype=np.float64), rows))
+        sums, totals = self._sums(H)[:-1], self.totals
+        squares = threads.total(lambda b: totals[b] @ np.square(H[b], dtype=np.float64), tall.cut(H, 1024))
         within = squares - self.linked @ np.square(sums, dtype=np.float64)
         return np.maximum(within, 0).astype(H.dtype)
 
     @property
     def row_curvature(self):
         # Where all are linked to all L is the class size times the distance from the mean: half of the usual bound.
-        return np.where(self.degree > 0, self.degree + self.self_loops, 0)
+        return (self.degree + self.self_loops) * (self.degree > 0)
+
+    def _on(self, workers):
+        there = copy(self)
+        for name in ("codes", "totals", "self_loops", "degree"):
+            setattr(there, name, workers.put(getattr(self, name), (), getattr(self, name).dtype))
+        del there.members
+        return there
 
     def take(self, rows):
         members = self.members[rows]
@@ -233,15 +252,21 @@ class SelfLoops(GraphOperator):
 
     def rows(self, H):
         H = _as_float(H)
-        plus, minus, remainder = self.graph.rows(H)
+        (plus, minus, remainder), loops = self.graph.rows(H), self.loops
         return LaplacianRows(
-            lambda b: plus(b) + _scale_rows(self.loops[b], H[b]),
-            lambda b: minus(b) + _scale_rows(self.loops[b], H[b]),
+            lambda b: plus(b) + _scale_rows(loops[b], H[b]),
+            lambda b: minus(b) + _scale_rows(loops[b], H[b]),
             remainder,
         )
 
     def laplacian(self, H):
         return self.graph.laplacian(H)
+
+    def _on(self, workers):
+        there = copy(self)
+        there.graph, there.loops = self.graph.on(workers), workers.put(self.loops, (), np.float64)
+        there.degree = workers.put(self.degree, (), np.float64)
+        return there
 
     @property
     def row_curvature(self):
@@ -302,12 +327,87 @@ class SumOperator(GraphOperator):
     def take(self, rows):
         return SumOperator([(weight, part.take(rows)) for weight, part in self.terms])
 
+    def _on(self, workers):
+        return SumOperator([(weight, part.on(workers)) for weight, part in self.terms])
+
     def tocsr(self):
         return sp.csr_array(sum(weight * part.tocsr() for weight, part in self.terms))
 
 
+class BlockwiseOperator(GraphOperator):
+    """A sparse W over samples on workers, few edges of which link samples of different blocks.
+
+    Every block has its rows of W; the codes of samples in other blocks that these need, for a chain one before and one
+    after the block, are collected and sent along with each product.
+
+    Parameters
+    ----------
+    W : sparse array of shape (n_samples, n_samples)
+        Weights.
+    workers : Workers
+        That have the samples.
+    max_border : float, default=0.1
+        Largest number of samples that are needed by another block, as a part of all.
+    """
+
+    def __init__(self, W: sp.csr_array, workers: Workers, *, max_border: float = 0.1):
+        W = sp.csr_array(W)
+        outside = [_columns_outside(W, b) for b in workers.slices]
+        self.border = np.unique(np.concatenate(outside))
+        if len(self.border) > max(max_border * W.shape[0], 2 * workers.n_blocks):
+            raise TypeError(
+                f"the graph links {len(self.border)} of {W.shape[0]} samples to samples in other blocks, as one of "
+                "neighbours does, and their codes would travel in every iteration. Use labels or a chain; a graph "
+                "whose edges are inside of blocks, laminar.graphs.Precomputed; or fit in memory, X.compute()."
+            )
+        parts = [_Rows.of(W, b, rows, self.border) for b, rows in zip(workers.slices, outside, strict=True)]
+        self.parts = workers.put_each(parts)
+        self.degree = workers.put(W.sum(axis=1, dtype=np.float64), (), np.float64)
+
+    def dot(self, H):
+        H = _as_float(H)
+        parts, border = self.parts, H.take(self.border)
+        return tall.fill_blocks(tall.empty_like(H), lambda b: parts[b].times(H[b], border))
+
+    def tocsr(self):
+        raise TypeError("the weights of a graph over samples on workers are there.")
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of W of a block, with columns for its own samples and then for those it needs of the border."""
+
+    W: sp.csr_array
+    needed: np.ndarray
+
+    @classmethod
+    def of(cls, W: sp.csr_array, b: slice, outside: np.ndarray, border: np.ndarray) -> _Rows:
+        own = sp.hstack([W[b][:, b], W[b][:, outside]], format="csr")
+        return cls(sp.csr_array(own), np.searchsorted(border, outside))
+
+    def times(self, H: np.ndarray, border: np.ndarray) -> np.ndarray:
+        return self.W.astype(H.dtype, copy=False) @ np.concatenate([H, border[self.needed]])
+
+
+def _columns_outside(W: sp.csr_array, b: slice) -> np.ndarray:
+    columns = np.unique(W[b].indices)
+    return columns[(columns < b.start) | (columns >= b.stop)]
+
+
+def class_sums(codes: np.ndarray, H: np.ndarray, n_classes: int) -> np.ndarray:
+    """Sum the rows of H (n, k) of each class, in float64; the last row, for the code -1, unknown, is zero."""
+
+    def block(b: slice) -> np.ndarray:
+        sums = np.zeros((n_classes + 1, H.shape[1]))
+        part = elementwise.class_sums(codes[b], np.ascontiguousarray(H[b]))
+        sums[: len(part) - 1] = part[:-1]
+        return sums
+
+    return threads.total(block, tall.cut(H, max(16384, len(H) // 4)))
+
+
 def _as_float(H: np.ndarray) -> np.ndarray:
-    H = np.asarray(H)
+    H = H if isinstance(H, DistributedArray) else np.asarray(H)
     return H if H.dtype == np.float32 else H.astype(np.float64, copy=False)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import cast
@@ -20,8 +21,12 @@ from .._engine.monitor import Monitor
 from .._engine.problem import FITS, Factors, sparse_codes
 from .._engine.solve import solve
 from .._engine.terms import MaskedL1
+from .._utils import tall
 from .._utils.labels import Attribute, append_unknown, read_attribute, warn_uninformative, with_classes
 from .._utils.typing import Data
+from .._utils.workers.pool import Workers
+from .._utils.workers.reading import by_rows, is_dask
+from ..graphs.operators import class_sums
 
 
 class ClassDrivenNMF(NonNegativeData, Penalized):
@@ -294,6 +299,11 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
 
     def _classify(self, H: np.ndarray) -> np.ndarray:
         """Return the class, or the value for unknown, whose components have the largest sum of codes."""
+        if is_dask(H):
+            alone = copy(self)
+            vars(alone).pop("layers_")
+            vars(alone).pop("clusters_")
+            return by_rows(alone._classify, H)
         n_classes = self.component_classes_.max() + 1
         owners = np.arange(n_classes) == self.component_classes_[:, None]
         best = (H @ owners).argmax(1)
@@ -308,7 +318,7 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
             warn_uninformative([attribute], stacklevel=5, singletons=True, one_class=len(np.unique(owner)) > 1)
         self.classes_, self.component_classes_ = attribute.classes, owner
         self._has_classes = bool(attribute.known.any())  # of names alone, which component has which is arbitrary
-        mask = ClassMask(attribute, owner, data.dtype)
+        mask = ClassMask(attribute, owner, data.dtype, data.workers)
         if self.alpha == 0 or not mask.any():
             return self._factorization(data, [], n_components=len(owner))
         # The engine minimises half of the squared error. Components of a divergence sum to one instead.
@@ -329,7 +339,7 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
             factors = solution.factors
         # The components of a named start are assigned to the classes at the least penalty, whatever the classes' names.
         order = cast(ClassMask, cast(MaskedL1, problem.addends[1]("H", factors)).mask).assign(factors)
-        return {name: np.ascontiguousarray(F[:, order]) for name, F in factors.items()}
+        return {name: tall.contiguous(F[:, order], F.dtype) for name, F in factors.items()}
 
     def _attribute(self, y, n_samples: int) -> Attribute:
         """Return the labels, over all classes that have a name."""
@@ -416,10 +426,14 @@ class ClassMask:
         The class of each component, -1 for none.
     dtype : dtype
         Of the rows.
+    workers : Workers or None
+        That have the samples.
     """
 
-    def __init__(self, attribute: Attribute, owner: np.ndarray, dtype: np.dtype):
-        self.attribute = attribute
+    def __init__(self, attribute: Attribute, owner: np.ndarray, dtype: np.dtype, workers: Workers | None = None):
+        self.codes, self.present = attribute.codes, np.unique(attribute.codes)
+        if workers is not None:
+            self.codes = workers.put(self.codes, (), self.codes.dtype)
         # A row for each class and, for the code -1, one of zeros for samples of unknown class.
         table = (owner >= 0) & (owner != np.arange(len(attribute.classes) + 1)[:, None])
         table[-1] = False
@@ -427,20 +441,20 @@ class ClassMask:
 
     def __call__(self, b: slice) -> np.ndarray:
         """Return rows b."""
-        return self.table[self.attribute.codes[b]]
+        return self.table[self.codes[b]]
 
     def any(self) -> bool:
         """Whether anything is penalised."""
-        return bool(self.table[np.unique(self.attribute.codes)].any())
+        return bool(self.table[self.present].any())
 
     def assign(self, factors: Factors) -> np.ndarray:
         """Return the component that each place takes, so that the penalty is least."""
-        sums = self.attribute.one_hot().T @ factors["H"]
+        sums = class_sums(self.codes, factors["H"], len(self.table) - 1)[:-1]
         cost = self.table[:-1].T @ sums * factors["Z"].sum(0)
         order = linear_sum_assignment(cost)[1]
         # Places of equal columns, as those of one class, cost the same: they keep the order of the components, which
         # rounding would decide otherwise.
-        _, column = np.unique(self.table[np.unique(self.attribute.codes)], axis=1, return_inverse=True)
+        _, column = np.unique(self.table[self.present], axis=1, return_inverse=True)
         column = column.ravel()
         order[np.argsort(column, kind="stable")] = order[np.lexsort((order, column))]
         return order

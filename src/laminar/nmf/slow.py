@@ -16,8 +16,12 @@ from .._engine.constraints import NonNegative
 from .._engine.data.matrix import Matrix
 from .._engine.data.wrap import wrap
 from .._engine.linalg.small import safe_divide
-from .._engine.monitor import Solution
+from .._engine.monitor import Monitor, Solution
+from .._engine.problem import Problem, fit
 from .._engine.regression import best_codes
+from .._engine.solve import solve
+from .._engine.terms import GraphPenalty
+from .._engine.updates import hals
 from .._utils import threads
 from .._utils.typing import Data
 from ..graphs import Chain
@@ -162,6 +166,7 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
     """
 
     _streams = True
+    _couples_samples = True
     _parameter_constraints: dict = {
         **Penalized._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left")],
@@ -304,7 +309,18 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
         chain, H = Chain().build(data, groups=groups), best_codes(data, Z, NonNegative())
         if not self._weights.any() or not chain.degree.any():
             return H
+        if data.workers is not None:
+            return _slow_codes_by_sweeps(data, Z, chain.on(data.workers), self._weights, H)
         return _slow_codes(data.product(Z), Z, chain, self._weights, H)
+
+
+def _slow_codes_by_sweeps(
+    data: Matrix, Z: np.ndarray, chain: GraphOperator, weights: np.ndarray, H: np.ndarray
+) -> np.ndarray:
+    """Minimise the same as `_slow_codes` by HALS on majorisers, for codes on workers."""
+    problem = Problem({"H": NonNegative()}, [fit(data), lambda *_: GraphPenalty(chain, 1.0, weights)])
+    monitor, factors = Monitor(5000, 1e-12), {"H": H, "Z": Z}
+    return solve(problem, factors, {"H": hals}, monitor=monitor, extrapolate=True, evaluate_every=10).factors["H"]
 
 
 def _slow_codes(B: np.ndarray, Z: np.ndarray, chain: GraphOperator, weights: np.ndarray, H: np.ndarray) -> np.ndarray:

@@ -242,7 +242,7 @@ class Stacked(Derived):
         """Return the rows in slices of about this size; those of the transpose have features of one part."""
         if not self.flipped:
             return super().cut(size)
-        inside = [(s.start, threads.blocks(s.stop - s.start, size)) for s in self.slices]
+        inside = [(s.start, threads.tiles(s.stop - s.start, size)) for s in self.slices]
         return [slice(at + b.start, at + b.stop) for at, blocks in inside for b in blocks]
 
     def _part(self, b: slice) -> tuple[int, slice]:

@@ -140,7 +140,7 @@ class Matrix(ABC):
 
     def cut(self, size: int) -> threads.Items:
         """Return the rows in slices of about this size."""
-        return threads.blocks(self.shape[0], size) if self.workers is None else self.workers.blocks(size)
+        return threads.tiles(self.shape[0], size) if self.workers is None else self.workers.blocks(size)
 
     def blocks(self, k: int) -> threads.Items:
         """Return slices of rows whose (rows, k) results stay in cache, yet are tall enough for a fast product."""

@@ -20,6 +20,11 @@ class Remote(ByBlocks):
         self.base: Any = X
         self.holders = X.workers
 
+    @property
+    def has_gram(self) -> bool:  # type: ignore[override]
+        """Whether `gram` is implemented: that of the samples, on workers, is not."""
+        return not self.flipped
+
     def every(self, step: int, first: int = 0) -> Dense:
         """Return every step-th row in this process, in the same unit: for few of them."""
         return Dense(self.base[first::step], self.scale)

@@ -28,6 +28,7 @@ def truncated_svd(
     with threads.own_threads():
         if n < p:
             V, s, U = _tall(data.T, k, random_state, max_gram)
+            U = U if data.workers is None else data.workers.put(U, U.shape[1:], U.dtype)
         else:
             U, s, V = _tall(data, k, random_state, max_gram)
     signs = column_signs(U)

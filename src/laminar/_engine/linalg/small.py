@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, lapack
 
+from ..._utils import tall, threads
+
 
 def safe_divide(a: np.ndarray | float, b: np.ndarray, *, floor: float = 0.0, fill: float = 0.0) -> np.ndarray:
     """Return ``a / b`` where ``b > floor``, and ``fill`` elsewhere, in the precision of a, or of b for a number a.
@@ -33,10 +35,12 @@ def column_signs(F: np.ndarray) -> np.ndarray:
     array([-1.,  1.,  1.])
     """
     columns, largest = np.arange(F.shape[1]), np.zeros(F.shape[1], F.dtype)
-    for start in range(0, len(F), 1 << 16):  # by blocks: F may be tall
-        part = F[start : start + (1 << 16)]
-        found = part[np.abs(part).argmax(axis=0), columns]
-        largest = np.where(np.abs(found) > np.abs(largest), found, largest)
+
+    def found(b: slice) -> np.ndarray:
+        return F[b][np.abs(F[b]).argmax(axis=0), columns]
+
+    for part in threads.each(found, tall.cut(F, 1 << 16)):
+        largest = np.where(np.abs(part) > np.abs(largest), part, largest)
     signs = np.sign(largest)
     signs[signs == 0] = 1
     return signs
@@ -62,8 +66,12 @@ def whitener(H: np.ndarray) -> np.ndarray:
         return np.zeros((H.shape[1], 0))
     # A power of two keeps the Gram in range; it cancels in the result.
     scale = np.ldexp(1.0, int(np.frexp(largest)[1]))
-    unit = H.astype(np.float64) / scale
-    w, Q = np.linalg.eigh(unit.T @ unit)
+
+    def square(b: slice) -> np.ndarray:
+        unit = H[b].astype(np.float64) / scale
+        return unit.T @ unit
+
+    w, Q = np.linalg.eigh(threads.total(square, tall.cut(H, 1 << 16)))
     keep = w > 1e-12 * w[-1]
     return Q[:, keep] / np.sqrt(w[keep]) / scale
 

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ..._utils import tall, threads
+from ..._utils.workers.pool import Workers
 from ..data.matrix import Rows
 from ..linalg.blocked import column_dots
 from .majoriser import Majoriser, SplitRows
@@ -37,6 +38,9 @@ class SymmetricOperator(Protocol):
     def quad_columns(self, F: np.ndarray) -> np.ndarray:
         """Return ``f_a^T L f_a`` of every column."""
 
+    def on(self, workers: Workers | None) -> SymmetricOperator:
+        """Return the matrix for factors whose rows are on workers; None is in this process."""
+
 
 @dataclass(frozen=True)
 class GraphPenalty:
@@ -49,6 +53,7 @@ class GraphPenalty:
     operator: SymmetricOperator
     weight: float
     column_weights: np.ndarray
+    row_curvature: np.ndarray | None = None  # weight times that of the operator, where it is known already
 
     exact = False
 
@@ -66,7 +71,8 @@ class GraphPenalty:
             out *= weighted
             return out
 
-        return Majoriser(B, None, (self.weight * self.operator.row_curvature).astype(F.dtype), c)
+        r = self.weight * self.operator.row_curvature if self.row_curvature is None else self.row_curvature
+        return Majoriser(B, None, r.astype(F.dtype, copy=False), c)
 
     def split_gradient(self, F: np.ndarray) -> SplitRows:
         """Return ``weight c * D F`` and ``weight c * W F``, of ``L = D - W``."""

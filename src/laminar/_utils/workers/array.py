@@ -11,7 +11,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from .. import threads
 from ..stored import Extent, extent_of, joined
-from .store import LocalRows
+from .store import LocalRows, LocalValues
 
 if TYPE_CHECKING:
     from .pool import Workers
@@ -57,6 +57,17 @@ class RemoteGroup(threads.Elsewhere):
             return [work(rows[part]) for part in threads.blocks(len(rows), size)]
 
         return of_block
+
+
+class BlockValues:
+    """One object for each block, on the worker that has it; ``values[b]`` is for functions that are run there."""
+
+    def __init__(self, workers: Workers):
+        self.workers, self.name = workers, workers.new_name()
+        finalize(self, workers.free, self.name)
+
+    def __reduce__(self):
+        return LocalValues, (self.workers.session, self.name)
 
 
 class DistributedArray(NDArrayOperatorsMixin):

@@ -22,7 +22,7 @@ from weakref import finalize
 
 import numpy as np
 
-from .array import DistributedArray, RemoteBlocks
+from .array import BlockValues, DistributedArray, RemoteBlocks
 from .store import (
     Failure,
     Step,
@@ -123,6 +123,16 @@ class Workers:
         get = rows.__getitem__ if isinstance(rows, np.ndarray) else rows
         self.run(write, None, arguments=[np.asarray(get(b), dtype) for b in self.slices])
         return array
+
+    def put_each(self, values: list) -> BlockValues:
+        """Send one object to each block."""
+        there: Any = BlockValues(self)
+
+        def write(b: slice, value: Any) -> None:
+            there[b] = value
+
+        self.run(write, None, arguments=values)
+        return there
 
     def to_dask(self, array: DistributedArray) -> Any:
         """Return an array as dask's, which holds its blocks from now on."""
@@ -350,7 +360,7 @@ class _Sent:
 
     def __init__(self, number: int, payload: bytes, arguments: list | None, freed: tuple[str, ...]):
         self.number, self.payload, self.arguments, self.freed = number, payload, arguments, freed
-        self.n_bytes = len(payload) + sum(part.nbytes for part in arguments or ())
+        self.n_bytes = len(payload) + sum(getattr(part, "nbytes", 0) for part in arguments or ())
 
 
 def _pickled(step: Step) -> bytes:

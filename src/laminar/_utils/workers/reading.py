@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from .. import threads
 from ..extras import require
 from ..progress import stage
 from .array import DistributedArray
 from .pool import Workers
 
+DISTRIBUTED = (  # names for sentences
+    "NMF, SemiNMF, WSF, ClassDrivenNMF, SlowFeatureNMF, DeepSemiNMF, DeepWSF and MultiViewDeepNMF"
+)
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 def is_dask(X: Any) -> bool:
     """Whether X is an array or a data frame of dask; dask is not imported to tell."""
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
+
+
+def refuse_dask(X: Any, model: str) -> None:
+    """Refuse dask data for a model that needs all samples at once."""
+    if is_dask(X):
+        raise TypeError(
+            f"X is on dask, and {model} with these parameters needs all samples in one place: give X.compute(), or use "
+            f"one of the models that are fitted on the workers: {DISTRIBUTED}."
+        )
 
 
 def is_frame(X: Any) -> bool:
@@ -37,23 +51,44 @@ def as_blocks(X: Any, name: str = "X") -> Any:
     return X.rechunk({1: -1}) if X.ndim == 2 and len(X.chunks[1]) > 1 else X
 
 
+def by_rows(function: Callable[[np.ndarray], np.ndarray], X: Any) -> Any:
+    """Return a function of rows of a dask array as another one; blocks are computed when that is."""
+    X = as_blocks(X)
+    like = function(np.zeros((1, *X.shape[1:]), X.dtype))  # its shape and type
+    change: dict[str, Any] = {"chunks": (X.chunks[0], like.shape[1:])} if like.ndim == 2 else {"drop_axis": 1}
+    return X.map_blocks(function, dtype=like.dtype, meta=like[:0], **change)
+
+
 def on_workers(arrays: Sequence[Any]) -> list[DistributedArray]:
     """Compute dask arrays with the same samples block by block on the workers of the current client."""
     blocks = [as_blocks(X) for X in arrays]
-    chunks = blocks[0].chunks[0]
+    chunks = _whole_tiles(blocks[0].chunks[0])
     blocks = [X if X.chunks[0] == chunks else X.rechunk({0: chunks}) for X in blocks]
     client = current_client()
-    workers = Workers(client, np.cumsum([0, *(size for size in chunks if size)]), _holders(client, blocks[0], chunks))
+    workers = Workers(client, np.cumsum([0, *chunks]), _holders(client, blocks[0]))
     return [workers.load(X, next((dtype for dtype in FLOATS if dtype == X.dtype), FLOATS[0])) for X in blocks]
 
 
-def _holders(client: Any, X: Any, chunks: tuple[int, ...]) -> list[str | None]:
+def _whole_tiles(chunks: tuple[int, ...]) -> tuple[int, ...]:
+    """Return blocks of about these numbers of rows that begin at multiples of `threads.TILE`.
+
+    Examples
+    --------
+    >>> _whole_tiles((200, 200, 200)), _whole_tiles((384, 10))
+    ((192, 192, 216), (384, 10))
+    """
+    ends, n = np.cumsum(chunks), sum(chunks)
+    inside = {round(int(end) / threads.TILE) * threads.TILE for end in ends[:-1]}
+    edges = sorted(edge for edge in {0, n, *inside} if edge <= n)
+    return tuple(b - a for a, b in pairwise(edges))
+
+
+def _holders(client: Any, X: Any) -> list[str | None]:
     """Return for each block of X a worker that has it in memory, if there is one."""
     from dask.core import flatten
 
     known = client.who_has(X) if client.futures_of(X) else {}
-    keys = list(flatten(X.__dask_keys__()))
-    return [next(iter(known.get(key, ())), None) for key, size in zip(keys, chunks, strict=True) if size]
+    return [next(iter(known.get(key, ())), None) for key in flatten(X.__dask_keys__())]
 
 
 def current_client() -> Any:

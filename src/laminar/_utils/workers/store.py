@@ -6,6 +6,7 @@ import pickle
 import tempfile
 from bisect import bisect_right
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -131,6 +132,22 @@ class LocalRows:
 
 
 @dataclass(frozen=True)
+class LocalValues:
+    """Objects of blocks as a function that runs on a worker sees them: by the rows of the block."""
+
+    session: str
+    name: str
+
+    def __getitem__(self, rows: slice) -> Any:
+        blocks = _sessions[self.session]
+        return blocks.arrays[self.name, bisect_right(blocks.edges, rows.start) - 1]
+
+    def __setitem__(self, rows: slice, value: Any) -> None:
+        blocks = _sessions[self.session]
+        blocks.arrays[self.name, bisect_right(blocks.edges, rows.start) - 1] = value
+
+
+@dataclass(frozen=True)
 class Step:
     """A function of rows that is run on every block: ``work(b)``, or ``work(b, argument)`` of the block.
 
@@ -152,7 +169,7 @@ class Step:
         """Return the results of the slices of a block, or their sum."""
         slices = [rows]
         if self.size is not None:
-            cut = threads.blocks(rows.stop - rows.start, self.size)
+            cut = threads.tiles(rows.stop - rows.start, self.size)
             slices = [slice(rows.start + b.start, rows.start + b.stop) for b in cut]
         found = threads.each(lambda b: self.work(b, *argument), slices)
         return sum(found) if self.summed else found
@@ -173,7 +190,9 @@ class Store:
         self.blocks = blocks_of(session, edges)
         self._last: tuple[Any, Any] = None, None
 
-    def run(self, number: int, blocks: list[int], payload: bytes, arguments: list | None, freed: tuple[str, ...]) -> Any:
+    def run(
+        self, number: int, blocks: list[int], payload: bytes, arguments: list | None, freed: tuple[str, ...]
+    ) -> Any:
         """Run a step on some blocks and return its results; a step that is sent twice is run once."""
         if self._last[0] != (number, blocks):
             self.blocks.free(freed)
@@ -223,7 +242,7 @@ def _room() -> tuple[float, str]:
 def export_block(session: str, block: int, without: tuple[str, ...]) -> dict[str, np.ndarray]:
     """Return copies of a block of all arrays but some."""
     arrays = _sessions[session].arrays.items()
-    return {name: part.copy() for (name, i), part in arrays if i == block and name not in without}
+    return {name: copy(part) for (name, i), part in arrays if i == block and name not in without}
 
 
 def keep_copy(session: str, edges: list[int], block: int, parts: dict[str, np.ndarray]) -> None:
@@ -238,8 +257,12 @@ def export_copy(session: str, block: int) -> dict[str, np.ndarray]:
 
 def restore_block(session: str, edges: list[int], block: int, parts: dict[str, np.ndarray]) -> None:
     """Keep the blocks that `export_block` returned as those of this worker."""
+    blocks = blocks_of(session, edges)
     for name, part in parts.items():
-        blocks_of(session, edges).keep(name, block, part, part.dtype)
+        if isinstance(part, np.ndarray):
+            blocks.keep(name, block, part, part.dtype)
+        else:
+            blocks.arrays[name, block] = part
 
 
 def export_part(session: str, name: str, block: int) -> np.ndarray:

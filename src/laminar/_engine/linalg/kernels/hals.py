@@ -93,9 +93,8 @@ def _inverse_curvature(P, ridge, step, m):
 
 @inlined
 def _tile_rows(n, most):
-    """Return the rows of a tile: a multiple of 16, at most ``most``, such that n rows make tiles of equal size."""
-    count = max(1, -(-n // most))
-    return max(1, -(-n // (16 * count))) * 16
+    """Return the rows of a tile: ``most``, or n if that is less, as a multiple of 16."""
+    return min(most, max(1, -(-n // 16)) * 16)
 
 
 def hals(
@@ -134,6 +133,7 @@ def descend(H, B, P, max_sweeps, inner_tol, row_curvature, column_weights):
     Entries are copied one by one: an assignment of slices compiles its error message too, for seconds.
     """
     n, k = H.shape
+    # Half of `threads.TILE` and all of it: blocks that begin at its multiples have the same tiles however rows are cut.
     tile = _tile_rows(n, 96 if H.itemsize == 8 else 192)
     k4 = P.shape[0]
     zero = H.dtype.type(0)
