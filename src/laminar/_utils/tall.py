@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from mmap import mmap
@@ -88,6 +88,11 @@ def placed(rows: Any, like: Any) -> Any:
     return workers.put(np.asarray(rows), np.shape(rows)[1:], rows.dtype)
 
 
+def placed_as(factors: Mapping[str, Any], like: Mapping[str, Any]) -> dict[str, Any]:
+    """Return factors where those of the same name are."""
+    return {name: placed(F, like[name]) for name, F in factors.items()}
+
+
 def workers_of(F: Any) -> Workers | None:
     """Return the workers that hold the rows of an array; None where this process does."""
     return F.workers if isinstance(F, DistributedArray) else None
@@ -96,6 +101,11 @@ def workers_of(F: Any) -> Workers | None:
 def contiguous(F: Any, dtype) -> Any:
     """Return an array in a type, with contiguous rows; as it is if it is so already."""
     return F.astype(dtype, copy=False) if isinstance(F, DistributedArray) else np.ascontiguousarray(F, dtype=dtype)
+
+
+def returned(F: Any) -> Any:
+    """Return an array as users get it: one on workers as a dask array."""
+    return F.to_dask() if isinstance(F, DistributedArray) else F
 
 
 def take(F: Any, rows: np.ndarray) -> np.ndarray:
