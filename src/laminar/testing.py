@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from collections.abc import Sequence
 from inspect import signature
+from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -276,7 +278,7 @@ def _gather(F, groups, rows, G=None) -> np.ndarray:
     """Evaluate a function of blocks of rows and of their Gram matrix into one array."""
     out = np.empty(F.shape)
     for gram, blocks in by_group(G, groups):
-        for b in blocks:
+        for b in cast(Sequence, blocks):
             out[b] = rows(b, gram)
     return out
 
@@ -288,7 +290,7 @@ def _check_majoriser(term, majoriser, F, other) -> None:
     def bound(E: np.ndarray) -> float:
         total = 0.0
         for G, blocks in by_group(majoriser.G, groups):
-            for b in blocks:
+            for b in cast(Sequence, blocks):
                 e = E[b]
                 total += 0.0 if G is None else float(np.vdot(e @ G, e)) / 2
                 total -= 0.0 if majoriser.B is None else float((majoriser.B(b) * e).sum())

@@ -37,21 +37,21 @@ MODELS = {  # model, data, labels
     "slow": (SlowFeatureNMF(4, **FEW), X, None),
     "deep": (DeepSemiNMF((6, 3), **FEW), X, None),
     "deep mixed": (DeepSemiNMF((6, 3), **FEW), CENTRED, None),
+    "deep-wsf": (laminar.DeepWSF((6, 3), **FEW), CENTRED, Y),
 }
 REFUSING = {
     "gnmf": laminar.GNMF(3),
     "concept": laminar.ConceptFactorization(3),
-    "deep-wsf": laminar.DeepWSF((4, 2)),
     "attributes": laminar.AttributeLayers(),
     "sfa": laminar.SlowFeatureAnalysis(),
     "views": laminar.MultiViewSemiNMF(n_clusters=2, view_sizes=(6, 6)),
+    "network": DeepSemiNMF((4, 2), activation="softplus"),
+    "batches": DeepSemiNMF((4, 2), batch_size=50),
+    "published layers": DeepSemiNMF((4, 2), rule="published"),
 }
 NEEDING_ALL = {
     "neighbours": WSF(3, graph="knn"),
     "bandwidth": WSF(3, weight="rbf"),
-    "network": DeepSemiNMF((4, 2), activation="softplus"),
-    "batches": DeepSemiNMF((4, 2), batch_size=50),
-    "published layers": DeepSemiNMF((4, 2), rule="published"),
 }
 
 

@@ -257,9 +257,10 @@ class Coder(LayerOutput):
     def _codes_by_rows(self, X, places: list, method: str) -> list:
         """Return the raw codes of dask data as dask arrays, which are computed when they are needed."""
         check_features(self, X)
-        alone = copy(self)  # without the samples of the fit: it is sent to all blocks
+        alone = copy(self)  # without the samples of the fit, and for blocks without names: it is sent to all of them
         alone.layers_ = [layer.without_codes() for layer in self.layers_]
-        vars(alone).pop("clusters_", None)
+        for name in {"clusters_", "feature_names_in_"} & set(vars(alone)):
+            delattr(alone, name)
         return [by_rows(partial(_codes_of_rows, alone, place, method), X) for place in places]
 
     def _position(self, layer: int | str | None) -> int:

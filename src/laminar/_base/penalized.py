@@ -12,9 +12,9 @@ from sklearn.utils._param_validation import StrOptions
 from .._engine.constraints import UnitSum
 from .._engine.data.matrix import Matrix
 from .._engine.problem import FITS, Addend, Factors, smooth_codes
-from .._engine.terms import SymmetricOperator
 from .._utils.callbacks import with_callbacks
 from .._utils.typing import Data
+from ..graphs import GraphOperator
 from .factorizer import Factorization, Factorizer
 
 
@@ -82,7 +82,7 @@ class Penalized(Factorizer):
             return alpha
         return weight_in_unit_scale(alpha, data, FITS[self.loss].degree, data.dtype)
 
-    def _smooth(self, operator: SymmetricOperator, alpha: float, data: Matrix) -> list[Addend]:
+    def _smooth(self, operator: GraphOperator, alpha: float, data: Matrix) -> list[Addend]:
         """Return the quadratic penalty; nothing where no samples are linked: the model is then the plain one."""
         if alpha == 0 or not operator.row_curvature.any():
             return []

@@ -233,7 +233,7 @@ def joined(parts: Sequence[Extent]) -> Extent:
     )
 
 
-STREAMING = "NMF, SemiNMF, WSF, ClassDrivenNMF, SlowFeatureNMF and DeepSemiNMF"  # names for sentences
+STREAMING = "NMF, SemiNMF, WSF, ClassDrivenNMF, SlowFeatureNMF, DeepSemiNMF and DeepWSF"  # names for sentences
 
 
 def _whole() -> ValueError:

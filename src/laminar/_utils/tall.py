@@ -63,7 +63,7 @@ def fill(out: Any, rows: Callable[[slice], Any]) -> Any:
     return out
 
 
-def fill_blocks(out: DistributedArray, rows: Callable[[slice], Any]) -> DistributedArray:
+def fill_blocks(out: Any, rows: Callable[[slice], Any]) -> Any:
     """Write a function of the rows of a whole block into an array on workers, and return the array."""
 
     def write(b: slice) -> None:

@@ -14,7 +14,7 @@ from . import threads
 from .progress import stage
 from .stored import Stored, is_streamed, refuse_stored
 from .workers.array import DistributedArray
-from .workers.reading import is_dask, is_frame, on_workers, refuse_dask
+from .workers.reading import is_dask, is_frame, on_workers, refuse_dask, refuse_unknown_lengths
 
 
 def check_choice(name: str, value: Any, choices: tuple) -> None:
@@ -92,6 +92,7 @@ def read_data(model: BaseEstimator, X: Any, *, streams: bool = False, **checks: 
 
 def check_features(model: BaseEstimator, X: Any, *, reset: bool = False) -> None:
     """Check the number and the names of the features of dask data, as scikit-learn does."""
+    refuse_unknown_lengths(X)
     if len(X.shape) != 2:
         raise ValueError(f"X must have two dimensions, samples and features; got shape {X.shape}.")
     validate_data(model, X._meta if is_frame(X) else X, reset=reset, skip_check_array=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -120,7 +121,7 @@ class Layered(CallbackSupportMixin, Coder):
         """
         check_is_fitted(self)
         start = self._position(layer)
-        codes = H if is_dask(H) else dense(self._check_codes(H, self.layers_[start]))
+        codes: Any = H if is_dask(H) else dense(self._check_codes(H, self.layers_[start]))
         end = -1 if to is None else self._layer_at(to)
         if end > start:
             raise ValueError(f"to={to!r} is above layer={layer!r}: implied codes are those of a lower layer.")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -301,8 +301,7 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         """Return the class, or the value for unknown, whose components have the largest sum of codes."""
         if is_dask(H):
             alone = copy(self)
-            vars(alone).pop("layers_")
-            vars(alone).pop("clusters_")
+            del alone.layers_, alone.clusters_
             return by_rows(alone._classify, H)
         n_classes = self.component_classes_.max() + 1
         owners = np.arange(n_classes) == self.component_classes_[:, None]
@@ -431,7 +430,8 @@ class ClassMask:
     """
 
     def __init__(self, attribute: Attribute, owner: np.ndarray, dtype: np.dtype, workers: Workers | None = None):
-        self.codes, self.present = attribute.codes, np.unique(attribute.codes)
+        self.codes: Any = attribute.codes
+        self.present = np.unique(attribute.codes)
         if workers is not None:
             self.codes = workers.put(self.codes, (), self.codes.dtype)
         # A row for each class and, for the code -1, one of zeros for samples of unknown class.

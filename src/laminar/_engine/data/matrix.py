@@ -208,7 +208,7 @@ def dense(X) -> np.ndarray:
     return X.toarray() if sp.issparse(X) else X
 
 
-def collect(rows: Rows, blocks: threads.Items, shape: tuple[int, int], dtype) -> Any:
+def collect(rows: Rows, blocks: threads.Items, shape: tuple[int, ...], dtype) -> Any:
     """Write a function of rows into one array, where the rows are."""
     out = tall.empty(shape, dtype, getattr(blocks, "workers", None))
 

@@ -16,7 +16,7 @@ class Remote(ByBlocks):
     """A distributed array in unit scale."""
 
     def __init__(self, X: DistributedArray):
-        super().__init__(X.shape, X.dtype, X.extent)
+        super().__init__((X.shape[0], X.shape[1]), X.dtype, X.extent)
         self.base: Any = X
         self.holders = X.workers
 

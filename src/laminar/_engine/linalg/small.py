@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, lapack
@@ -46,7 +47,7 @@ def column_signs(F: np.ndarray) -> np.ndarray:
     return signs
 
 
-def whitener(H: np.ndarray) -> np.ndarray:
+def whitener(H: Any) -> np.ndarray:
     """Return W (k, rank) such that the columns of ``H @ W`` are orthonormal.
 
     For any invertible S the whitened codes of ``H`` and ``H @ S`` differ only by a rotation: distances and angles

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import finalize
 
 import numpy as np
@@ -13,16 +13,13 @@ from .. import threads
 from ..stored import Extent, extent_of, joined
 from .store import LocalRows, LocalValues
 
-if TYPE_CHECKING:
-    from .pool import Workers
-
 ROWS = 4096  # of a slice in operations on entries
 
 
 class RemoteBlocks(threads.Elsewhere):
     """The rows on some workers, cut into slices of about this size."""
 
-    def __init__(self, workers: Workers, size: int | None):
+    def __init__(self, workers: Any, size: int | None):
         self.workers, self.size = workers, size
 
     def each(self, work) -> list:
@@ -62,7 +59,7 @@ class RemoteGroup(threads.Elsewhere):
 class BlockValues:
     """One object for each block, on the worker that has it; ``values[b]`` is for functions that are run there."""
 
-    def __init__(self, workers: Workers):
+    def __init__(self, workers: Any):
         self.workers, self.name = workers, workers.new_name()
         finalize(self, workers.free, self.name)
 
@@ -78,7 +75,7 @@ class DistributedArray(NDArrayOperatorsMixin):
     samples are computed at once.
     """
 
-    def __init__(self, workers: Workers, shape: tuple[int, ...], dtype):
+    def __init__(self, workers: Any, shape: tuple[int, ...], dtype):
         self.workers, self.shape, self.dtype = workers, shape, np.dtype(dtype)
         self.name = workers.new_name()
         finalize(self, workers.free, self.name)
@@ -134,7 +131,7 @@ class DistributedArray(NDArrayOperatorsMixin):
         return np.concatenate(self.blocks().each(lambda b: np.array(F[b]))).astype(dtype or self.dtype, copy=False)
 
     def __getitem__(self, at: Any) -> Any:
-        if isinstance(at, slice):  # rows at equal distances, to look at
+        if isinstance(at, slice):  # few rows at equal distances
             return self.take(np.arange(len(self))[at])
         rows, columns = at if isinstance(at, tuple) and len(at) == 2 else (None, None)
         if rows is Ellipsis or (isinstance(rows, slice) and rows == slice(None)):

@@ -39,7 +39,7 @@ from .sums import partial_sums
 STEPS = 100  # from one checkpoint to the next, which is after some fifteen sweeps
 MAX_LOG = 1 << 26  # bytes of steps that are kept for lost blocks
 PATIENCE = 60.0  # seconds to wait for a worker where there is none
-WATCH = 0.5  # seconds between two looks at a worker that does not answer
+WATCH = 0.5  # seconds after which a worker that does not answer is checked
 
 
 class LostWorkerError(RuntimeError):
@@ -105,15 +105,14 @@ class Workers:
         """Return an array of any values, with rows of this shape."""
         return DistributedArray(self, (self.n_rows, *width), dtype)
 
-    def load(self, X: Any, dtype: Any) -> DistributedArray:
-        """Compute the blocks of a dask array of these rows, each on the worker that is to hold it."""
-        array = self.empty(X.shape[1:], dtype)
-        parts = list(X.to_delayed().ravel())
-        self._sources[array.name] = parts, array.dtype
+    def load(self, blocks: list, width: tuple[int, ...], dtype: Any) -> DistributedArray:
+        """Compute the blocks of X, lazy ones or futures, each on the worker that is to hold it."""
+        array = self.empty(width, dtype)
+        self._sources[array.name] = blocks, array.dtype
         self._until_done(lambda: self._load(array.name, range(self.n_blocks)))
         return array
 
-    def put(self, rows: np.ndarray | Callable[[slice], np.ndarray], width: tuple[int, ...], dtype) -> DistributedArray:
+    def put(self, rows: np.ndarray | Callable[[slice], np.ndarray], width: tuple[int, ...], dtype) -> Any:
         """Send an array, or a function that gives its rows block by block, to the workers."""
         array: Any = self.empty(width, dtype)
 
@@ -212,7 +211,7 @@ class Workers:
             except TimeoutError:
                 if not self._is_there(address):
                     raise _LostError([address]) from None
-            except (OSError, ValueError):  # the worker does not answer, or does not know the actor: it is a new one
+            except (OSError, ValueError):  # the worker does not answer, or has no such actor: it is a new one
                 raise _LostError([address]) from None
 
     def _by_worker(self, blocks: Iterable[int]) -> dict[str, list[int]]:
@@ -258,11 +257,9 @@ class Workers:
     def _load(self, name: str, blocks: Iterable[int]) -> None:
         """Compute blocks of a source where they are to be."""
         parts, dtype = self._sources[name]
-        futures = []
-        for i in blocks:
-            part = self.client.compute(parts[i], workers=[self._places[i]], allow_other_workers=False)
-            futures.append(self._submit(self._places[i], keep_part, self.session, self.edges, name, i, part, dtype))
-            del part
+        futures = [
+            self._submit(self._places[i], keep_part, self.session, self.edges, name, i, parts[i], dtype) for i in blocks
+        ]
         self._wait(futures, {self._places[i] for i in blocks})
 
     def _wait(self, futures: list, addresses: set[str]) -> None:

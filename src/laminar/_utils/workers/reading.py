@@ -14,6 +14,7 @@ from ..extras import require
 from ..progress import stage
 from .array import DistributedArray
 from .pool import Workers
+from .store import LazyBlock
 
 DISTRIBUTED = (  # names for sentences
     "NMF, SemiNMF, WSF, ClassDrivenNMF, SlowFeatureNMF, DeepSemiNMF, DeepWSF, MultiViewDeepNMF and MultiViewSemiNMF"
@@ -22,7 +23,7 @@ FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 def is_dask(X: Any) -> bool:
-    """Whether X is an array or a data frame of dask; dask is not imported to tell."""
+    """Whether X is an array or a data frame of dask; dask is not imported for it."""
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
 
 
@@ -40,11 +41,16 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "to_dask_array")
 
 
+def refuse_unknown_lengths(X: Any, name: str = "X") -> None:
+    """Refuse a dask array whose number of rows is not known, as after a selection; a data frame has none."""
+    if not is_frame(X) and any(np.isnan(size) for size in X.chunks[0]):
+        raise ValueError(f"{name} has blocks of unknown length: call {name}.compute_chunk_sizes() first.")
+
+
 def as_blocks(X: Any, name: str = "X") -> Any:
     """Return a dask array with blocks of whole rows of known number; those of a data frame are counted."""
     X = X.to_dask_array(lengths=True) if is_frame(X) else X
-    if any(np.isnan(size) for size in X.chunks[0]):
-        raise ValueError(f"{name} has blocks of unknown length: call {name}.compute_chunk_sizes() first.")
+    refuse_unknown_lengths(X, name)
     if not isinstance(X._meta, np.ndarray):
         kind = type(X._meta).__name__
         raise TypeError(f"the blocks of {name} are of {kind}: make arrays of them, as {name}.map_blocks(np.asarray).")
@@ -65,8 +71,28 @@ def on_workers(arrays: Sequence[Any]) -> list[DistributedArray]:
     chunks = _whole_tiles(blocks[0].chunks[0])
     blocks = [X if X.chunks[0] == chunks else X.rechunk({0: chunks}) for X in blocks]
     client = current_client()
-    workers = Workers(client, np.cumsum([0, *chunks]), _holders(client, blocks[0]))
-    return [workers.load(X, next((dtype for dtype in FLOATS if dtype == X.dtype), FLOATS[0])) for X in blocks]
+    workers = Workers(client, np.cumsum([0, *chunks]).tolist(), _holders(client, blocks[0]))
+    return [workers.load(_parts(client, X), X.shape[1:], _float_type(X.dtype)) for X in blocks]
+
+
+def _float_type(dtype: np.dtype) -> np.dtype:
+    return next((known for known in FLOATS if known == dtype), FLOATS[0])
+
+
+def _parts(client: Any, X: Any) -> list:
+    """Return the blocks of X: futures where they are in memory of the workers already, lazy ones elsewhere."""
+    from dask import optimize
+    from dask.core import flatten
+    from dask.optimization import cull
+
+    futures = {future.key: future for future in client.futures_of(X)}
+    keys = list(flatten(X.__dask_keys__()))
+    if futures:
+        return (
+            [futures[key] for key in keys] if set(keys) <= set(futures) else client.compute(list(X.to_delayed().flat))
+        )
+    graph = dict(optimize(X)[0].__dask_graph__())
+    return [LazyBlock(cull(graph, [key])[0], key) for key in keys]
 
 
 def _whole_tiles(chunks: tuple[int, ...]) -> tuple[int, ...]:

@@ -92,6 +92,24 @@ def blocks_of(session: str, edges: list[int]) -> Blocks:
 
 
 @dataclass(frozen=True)
+class LazyBlock:
+    """A block of X as dask's graph of it alone, computed in the process that is to hold it.
+
+    As tasks of the scheduler its keys would be those of every other fit of the same array, and bound to workers that
+    may be lost.
+    """
+
+    graph: dict
+    key: Any
+
+    def compute(self) -> Any:
+        """Return the rows."""
+        from dask.local import get_sync
+
+        return get_sync(self.graph, self.key)
+
+
+@dataclass(frozen=True)
 class LocalRows:
     """A distributed array as a function that runs on a worker sees it: the rows of blocks that are there.
 
@@ -222,8 +240,8 @@ class Store:
 
 def keep_part(session: str, edges: list[int], name: str, block: int, rows: Any, dtype: np.dtype) -> None:
     """Keep a block of X: in memory, or in a file where this would take too much of it."""
-    blocks = blocks_of(session, edges)
-    rows, (limit, folder) = np.asarray(rows), _room()
+    blocks, (limit, folder) = blocks_of(session, edges), _room()
+    rows = np.asarray(rows.compute() if isinstance(rows, LazyBlock) else rows)
     if blocks.n_bytes + rows.size * np.dtype(dtype).itemsize > limit:
         blocks.keep_in_file(name, block, rows, dtype, folder)
     else:

@@ -31,7 +31,7 @@ def read_dask_views(named: Mapping[Hashable, Any], observed: ArrayLike | None, *
     local = [name for name, view in named.items() if not is_dask(view)]
     if local:
         raise TypeError(f"views {local} are not of dask, and the others are: give all of them as dask arrays.")
-    arrays = on_workers(list(named.values()))
+    arrays: list[Any] = on_workers(list(named.values()))
     mask = read_mask(observed, (len(arrays[0]), len(arrays)))
     mask &= np.column_stack([~_missing_rows(X, mask[:, v], names[v]) for v, X in enumerate(arrays)])
     if not mask.all():
