@@ -3,8 +3,8 @@
     python -m benchmarks.large_run                        # 8.2 GB: 8 000 640 x 256 float32, two workers of 3 GB
     python -m benchmarks.large_run --rows 20000256        # 20.5 GB
 
-The data, gamma distributed codes times components plus noise, are written to a zarr file in a temporary folder, block by
-block, by the workers. Each model is fitted twice with a fixed number of sweeps: undisturbed, and with a worker killed
+The data, gamma distributed codes times components plus noise, are written to a zarr file in a temporary folder, by
+blocks, by the workers. Each model is fitted twice with a fixed number of sweeps: undisturbed, and with a worker killed
 (SIGKILL) during the sixth sweep. Both results are compared bit by bit, and with the components that made the data.
 """
 
@@ -31,7 +31,7 @@ CHUNK = 192 * 434  # rows: 85 MB
 def _block(seed: int, components: np.ndarray, n: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     codes = rng.standard_gamma(0.3, size=(n, len(components)), dtype=np.float32)
-    return codes @ components + 0.05 * rng.random((n, components.shape[1]), dtype=np.float32)
+    return codes @ components + 0.5 * rng.random((n, components.shape[1]), dtype=np.float32)
 
 
 def _write(path: str, n: int, components: np.ndarray) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
@@ -25,7 +26,7 @@ from .._engine.problem import FITS, Addend, Factors, Problem, fit, loss_value
 from .._engine.solve import solve
 from .._engine.starts import STARTS, best_components, learned_on_subsample, named_start, without_zeros
 from .._engine.updates import Update
-from .._utils import threads
+from .._utils import tall, threads
 from .._utils.callbacks import CallbackSupportMixin, Hook, hooks, with_callbacks
 from .._utils.typing import Data
 from .coding import Coder, Layer, in_units_of
@@ -33,6 +34,7 @@ from .output import OUTPUT
 from .rules import Published, Rule
 
 Value = TypeVar("Value", float, np.ndarray)
+Pair = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         **OUTPUT,
         "callback": [callable, None],
         "random_state": ["random_state"],
+        "warm_start": ["boolean"],
         "verbose": ["verbose"],
     }
 
@@ -140,6 +143,9 @@ class Factorizer(CallbackSupportMixin, Coder):
     _fast = Rule(subsample=True)
     _published = Published()
 
+    warm_start = False  # a parameter of most models
+    _last: Pair | None = None  # codes and components of the last fit, where a further one starts from them
+
     # ---- fitting -------------------------------------------------------------------------------------------------
 
     @with_callbacks
@@ -165,13 +171,33 @@ class Factorizer(CallbackSupportMixin, Coder):
         self._validate_params()
         self._check_parameters()
         self._check_layer(1)
+        last = vars(self).get("layers_") if self.warm_start else None
         X = self._validate(X, reset=True)
-        with threads.own_threads(), hooks(self, self.max_iter, X, y) as hook:
+        with threads.own_threads(), hooks(self, self.max_iter, X, y) as hook, self._from_last(last, X):
             problem = self._problem(X, y, groups)
             monitor = Monitor(self.max_iter, self.tol, self._report(hook, problem, X))
             self._set_fitted(self._solve(problem, X, monitor), problem, X)
         self._warn_unconverged()
         return self
+
+    @contextmanager
+    def _from_last(self, layers: list[Layer] | None, X) -> Iterator[None]:
+        """Start from the factors of the last fit inside the block, if there is one."""
+        if not layers:
+            yield
+            return
+        top = layers[-1]
+        if top.components.shape[1] != X.shape[1]:
+            raise ValueError(
+                f"warm_start=True: the last fit was of {top.components.shape[1]} features, and X has {X.shape[1]}. Use "
+                "warm_start=False, or a new estimator."
+            )
+        same = len(top.representation) == X.shape[0]
+        self._last = (top.representation if same else self._transform(X)), top.components
+        try:
+            yield
+        finally:
+            del self._last
 
     def _solve(self, problem: Factorization, X, monitor: Monitor) -> Solution:
         """Return the solution by the updates of the rule and the solver."""
@@ -198,8 +224,9 @@ class Factorizer(CallbackSupportMixin, Coder):
         def report(iteration: int, value: float, snapshot: Snapshot) -> bool:
             def fitted() -> Factorizer:
                 factors = {name: F.copy() for name, F in snapshot().items()}
-                at = Solution(factors, [value], iteration, False, [iteration])
-                return copy(self)._set_fitted(at, problem, X)
+                at, model = Solution(factors, [value], iteration, False, [iteration]), copy(self)
+                model.__dict__.pop("_last", None)  # the start of this fit is no part of the model
+                return model._set_fitted(at, problem, X)
 
             return hook(iteration, problem.in_units(value), fitted)
 
@@ -218,7 +245,7 @@ class Factorizer(CallbackSupportMixin, Coder):
 
     def _start(self, problem: Factorization, X) -> Factors:
         """Return the factors to start from, in unit scale."""
-        return self._start_from(self.init, problem, X)
+        return self._start_from(self.init if self._last is None else self._last, problem, X)
 
     def _updates(self, problem: Factorization) -> dict[str, Update]:
         """Return the update of each factor: that of the rule and the solver, unless a constraint has a better one."""
@@ -300,6 +327,7 @@ class Factorizer(CallbackSupportMixin, Coder):
             raise ValueError("init: H must be given; Z may be None, the best components for H are then taken.")
         (n, p), (H, Z) = X.shape, given
         H = problem.join(self._check_factor("H", H, (n, k), problem.constraints["H"])).astype(data.dtype)
+        H = tall.placed(H, X)
         if Z is None:
             return {"H": H, "Z": best_components(data, H, problem.constraints["Z"])}
         Z = self._check_factor("Z", Z, (k, p), problem.constraints["Z"])

@@ -83,6 +83,8 @@ def read_data(model: BaseEstimator, X: Any, *, streams: bool = False, **checks: 
     with clear_errors("X", model):
         if isinstance(X, Stored) or (streams and is_streamed(X)):
             return _read_stored(model, X, checks.get("reset", True))
+        if isinstance(X, DistributedArray):
+            return X
         if is_dask(X) and streams:
             return _read_dask(model, X, checks.get("reset", True))
         refuse_dask(X, type(model).__name__)

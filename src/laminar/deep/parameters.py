@@ -37,6 +37,7 @@ class DeepParameters(Layered):
         **OUTPUT,
         "callback": [callable, None],
         "random_state": ["random_state"],
+        "warm_start": ["boolean"],
         "verbose": ["verbose"],
     }
     # ---- which algorithm -----------------------------------------------------------------------------------------

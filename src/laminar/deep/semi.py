@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from numbers import Real
 from typing import Self
 
@@ -127,6 +128,9 @@ class DeepSemiNMF(Batches):
         stops when it returns True.
     random_state : int, RandomState instance or None, default=None
         Seed of the random initialisers and of k-means.
+    warm_start : bool, default=False
+        Whether a further `fit` starts from the weights of the last one, as after an interruption, and not from
+        pre-training.
     verbose : int, default=0
         1 shows what is being done and a progress line.
 
@@ -247,6 +251,7 @@ class DeepSemiNMF(Batches):
         layer=-1,
         callback=None,
         random_state=None,
+        warm_start=False,
         verbose=0,
     ):
         self.layers = layers
@@ -272,6 +277,7 @@ class DeepSemiNMF(Batches):
         self.layer = layer
         self.callback = callback
         self.random_state = random_state
+        self.warm_start = warm_start
         self.verbose = verbose
 
     @with_callbacks
@@ -297,6 +303,7 @@ class DeepSemiNMF(Batches):
         """
         self._validate_params()
         self._check_combination(init)
+        init = copy(self) if init is None and self.warm_start and "layers_" in vars(self) else init
         X = self._validate(X, reset=True)
         self._stream = self._online = None
         self._sizes = layer_sizes(self.layers, *X.shape)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from copy import copy
 from numbers import Real
 from typing import Any, Self
 
@@ -148,6 +149,9 @@ class DeepWSF(Deep):
         stops when it returns True.
     random_state : int, RandomState instance or None, default=None
         Seed of the random initialisers and of k-means.
+    warm_start : bool, default=False
+        Whether a further `fit` starts from the weights of the last one, as after an interruption, and not from
+        pre-training.
     verbose : int, default=0
         1 shows what is being done and a progress line.
 
@@ -278,6 +282,7 @@ class DeepWSF(Deep):
         layer=-1,
         callback=None,
         random_state=None,
+        warm_start=False,
         verbose=0,
     ):
         self.layers = layers
@@ -307,6 +312,7 @@ class DeepWSF(Deep):
         self.layer = layer
         self.callback = callback
         self.random_state = random_state
+        self.warm_start = warm_start
         self.verbose = verbose
 
     @with_callbacks
@@ -333,6 +339,7 @@ class DeepWSF(Deep):
         """
         self._validate_params()
         self._check_combination(init)
+        init = copy(self) if init is None and self.warm_start and "layers_" in vars(self) else init
         X = self._validate(X, reset=True)
         self._sizes = layer_sizes(self.layers, *X.shape)
         attributes = () if y is None else read_labels(y, X.shape[0])

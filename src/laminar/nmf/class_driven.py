@@ -106,6 +106,8 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         With ``loss="kl"`` the objective is the last one that was evaluated.
     random_state : int, RandomState instance or None, default=None
         Seed of the random initialisers and of k-means.
+    warm_start : bool, default=False
+        Whether a further `fit` starts from the factors of the last one, as after an interruption, not from ``init``.
     verbose : int, default=0
         1 shows what is being done and a progress line.
 
@@ -232,6 +234,7 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         layer=-1,
         callback=None,
         random_state=None,
+        warm_start=False,
         verbose=0,
     ):
         self.n_components = n_components
@@ -252,6 +255,7 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         self.layer = layer
         self.callback = callback
         self.random_state = random_state
+        self.warm_start = warm_start
         self.verbose = verbose
 
     def predict(self, X: Data) -> np.ndarray:
@@ -327,7 +331,7 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
 
     def _start(self, problem: Factorization, X) -> Factors:
         factors = super()._start(problem, X)
-        if not problem.penalised or not isinstance(self.init, str):
+        if not problem.penalised or not isinstance(self.init, str) or self._last is not None:
             return factors
         if self._rule is self._fast:
             # The components of an initialiser, of which the first may be the mean of all samples, separate no classes.

@@ -69,6 +69,8 @@ class ConstrainedNMF(NonNegativeData, Factorizer):
         With ``loss="kl"`` the objective is the last one that was evaluated.
     random_state : int, RandomState instance or None, default=None
         Seed of the random initialisers and of k-means.
+    warm_start : bool, default=False
+        Whether a further `fit` starts from the factors of the last one, as after an interruption, not from ``init``.
     verbose : int, default=0
         1 shows what is being done and a progress line.
 
@@ -158,6 +160,7 @@ class ConstrainedNMF(NonNegativeData, Factorizer):
         layer=-1,
         callback=None,
         random_state=None,
+        warm_start=False,
         verbose=0,
     ):
         self.n_components = n_components
@@ -173,6 +176,7 @@ class ConstrainedNMF(NonNegativeData, Factorizer):
         self.layer = layer
         self.callback = callback
         self.random_state = random_state
+        self.warm_start = warm_start
         self.verbose = verbose
 
     @with_callbacks

@@ -79,6 +79,8 @@ class DiscriminantNMF(NonNegativeData, Penalized):
         Called after every iteration with a `laminar.callbacks.FitState`; the fit stops when it returns True.
     random_state : int, RandomState instance or None, default=None
         Seed of the random initialisers and of k-means.
+    warm_start : bool, default=False
+        Whether a further `fit` starts from the factors of the last one, as after an interruption, not from ``init``.
     verbose : int, default=0
         1 shows what is being done and a progress line.
 
@@ -183,6 +185,7 @@ class DiscriminantNMF(NonNegativeData, Penalized):
         layer=-1,
         callback=None,
         random_state=None,
+        warm_start=False,
         verbose=0,
     ):
         self.n_components = n_components
@@ -200,6 +203,7 @@ class DiscriminantNMF(NonNegativeData, Penalized):
         self.layer = layer
         self.callback = callback
         self.random_state = random_state
+        self.warm_start = warm_start
         self.verbose = verbose
 
     _published = Published(init="nndsvd", order=("Z", "H"))

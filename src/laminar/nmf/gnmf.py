@@ -95,6 +95,8 @@ class GNMF(NonNegativeData, Penalized):
         With ``loss="kl"`` the objective is the last one that was evaluated.
     random_state : int, RandomState instance or None, default=None
         Seed of the random initialisers and of k-means.
+    warm_start : bool, default=False
+        Whether a further `fit` starts from the factors of the last one, as after an interruption, not from ``init``.
     verbose : int, default=0
         1 shows what is being done and a progress line.
 
@@ -209,6 +211,7 @@ class GNMF(NonNegativeData, Penalized):
         layer=-1,
         callback=None,
         random_state=None,
+        warm_start=False,
         verbose=0,
     ):
         self.n_components = n_components
@@ -228,6 +231,7 @@ class GNMF(NonNegativeData, Penalized):
         self.layer = layer
         self.callback = callback
         self.random_state = random_state
+        self.warm_start = warm_start
         self.verbose = verbose
 
     def _problem(self, X, y, groups) -> Factorization:

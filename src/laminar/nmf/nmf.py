@@ -60,6 +60,8 @@ class NMF(NonNegativeData, Factorizer):
         With ``loss="kl"`` the objective is the last one that was evaluated.
     random_state : int, RandomState instance or None, default=None
         Seed of the random initialisers and of k-means.
+    warm_start : bool, default=False
+        Whether a further `fit` starts from the factors of the last one, as after an interruption, not from ``init``.
     verbose : int, default=0
         1 shows what is being done and a progress line.
 
@@ -173,6 +175,7 @@ class NMF(NonNegativeData, Factorizer):
         layer=-1,
         callback=None,
         random_state=None,
+        warm_start=False,
         verbose=0,
     ):
         self.n_components = n_components
@@ -188,6 +191,7 @@ class NMF(NonNegativeData, Factorizer):
         self.layer = layer
         self.callback = callback
         self.random_state = random_state
+        self.warm_start = warm_start
         self.verbose = verbose
 
     # ---- NeNMF as published, which has a loop of its own ---------------------------------------------------------

@@ -84,6 +84,8 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
         Called after every iteration with a `laminar.callbacks.FitState`; the fit stops when it returns True.
     random_state : int, RandomState instance or None, default=None
         Seed of the random initialisers and of k-means.
+    warm_start : bool, default=False
+        Whether a further `fit` starts from the factors of the last one, as after an interruption, not from ``init``.
     verbose : int, default=0
         1 shows what is being done and a progress line.
 
@@ -189,6 +191,7 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
         layer=-1,
         callback=None,
         random_state=None,
+        warm_start=False,
         verbose=0,
     ):
         self.n_components = n_components
@@ -205,6 +208,7 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
         self.layer = layer
         self.callback = callback
         self.random_state = random_state
+        self.warm_start = warm_start
         self.verbose = verbose
 
     def _problem(self, X, y, groups) -> Factorization:

@@ -37,6 +37,7 @@ class SymmetricOperator(Protocol):
     def quad_columns(self, F: np.ndarray) -> np.ndarray:
         """Return ``f_a^T L f_a`` of every column."""
 
+
 @dataclass(frozen=True)
 class GraphPenalty:
     """``weight / 2 sum_a c_a f_a^T L f_a``: rows that a graph links are similar.

@@ -38,6 +38,7 @@ from .sums import partial_sums
 
 STEPS = 100  # from one checkpoint to the next, which is after some fifteen sweeps
 MAX_LOG = 1 << 26  # bytes of steps that are kept for lost blocks
+REPLACEMENT = 10.0  # seconds to wait for one that takes the place of a lost worker, before others take its blocks
 PATIENCE = 60.0  # seconds to wait for a worker where there is none
 WATCH = 0.5  # seconds after which a worker that does not answer is checked
 
@@ -232,13 +233,17 @@ class Workers:
             known if known in addresses else addresses[i * len(addresses) // n] for i, known in enumerate(preferred)
         ]
 
-    def _wait_for_workers(self, without: set[str]) -> list[str]:
-        end = monotonic() + PATIENCE
-        while not (found := [address for address in sorted(self.client.nthreads()) if address not in without]):
-            if monotonic() > end:
+    def _wait_for_workers(self, without: set[str], number: int = 1) -> list[str]:
+        """Return the addresses of the workers, once there are so many or a replacement does not come."""
+        begin = monotonic()
+        while True:
+            found = [address for address in sorted(self.client.nthreads()) if address not in without]
+            waited = monotonic() - begin
+            if len(found) >= number or (found and waited > REPLACEMENT):
+                return found
+            if waited > PATIENCE:
                 raise LostWorkerError(f"no worker of the dask cluster is there after {PATIENCE:.0f} s: start one.")
             sleep(WATCH)
-        return found
 
     def _submit(self, address: str, function: Callable, *arguments: Any, **keywords: Any) -> Any:
         """Run a task on one worker and no other."""
@@ -266,6 +271,7 @@ class Workers:
         """Wait for futures on some workers."""
         from distributed import wait
 
+        begin = monotonic()
         while True:
             try:
                 wait(futures, timeout=WATCH)
@@ -273,11 +279,23 @@ class Workers:
                 gone = [address for address in addresses if not self._is_there(address)]
                 if gone:
                     raise _LostError(gone) from None
+                if monotonic() > begin + PATIENCE:
+                    self._refuse_paused(addresses)
                 continue
             for future in futures:
                 if future.status == "error":
                     raise future.exception()
             return
+
+    def _refuse_paused(self, addresses: set[str]) -> None:
+        """Raise an error where dask lets a worker wait for memory, which no task of ours will free."""
+        workers = self.client.scheduler_info(n_workers=-1)["workers"]
+        paused = [a for a in addresses if workers.get(a, {}).get("status") == "paused"]
+        if paused:
+            raise MemoryError(
+                f"dask has paused the worker {paused[0]}, whose memory is short: give workers more memory, use more of "
+                "them, smaller blocks, X.rechunk({0: rows}), or fewer components."
+            )
 
     # ---- checkpoints and lost workers ----------------------------------------------------------------------------
 
@@ -296,7 +314,7 @@ class Workers:
 
     def _restore(self, lost: set[str]) -> None:
         """Restore the blocks of lost workers on others."""
-        addresses = self._wait_for_workers(lost)
+        addresses = self._wait_for_workers(lost, len(set(self._places)))
         blocks = [i for i, address in enumerate(self._places) if address not in addresses]
         for i in blocks:
             held = Counter(self._places)

@@ -19,7 +19,7 @@ from ..stored import FileRows
 from .sums import partial_sums
 
 ALIGNMENT = 64  # bytes: results of a kernel may depend on it, in the last digit
-IN_MEMORY = 0.4  # of the memory of a worker that X may take; blocks beyond are in files of its disk
+IN_MEMORY = 0.5  # of the memory of a worker up to which blocks of X are kept in it; others are in files of its disk
 
 
 class Blocks:
@@ -52,11 +52,6 @@ class Blocks:
             np.save(file, np.ascontiguousarray(rows, dtype))
             file.flush()
             self.arrays[name, block] = FileRows(np.load(Path(file.name), mmap_mode="r"))
-
-    @property
-    def n_bytes(self) -> int:
-        """Bytes in memory."""
-        return sum(part.nbytes for part in list(self.arrays.values()) if isinstance(part, np.ndarray))
 
     def part(self, name: str, block: int, width: tuple[int, ...], dtype: np.dtype) -> Any:
         """Return a block of an array; a new one has any values."""
@@ -231,8 +226,11 @@ class Store:
             return Failure(error)
 
     def close(self) -> None:
-        """Forget all blocks."""
+        """Forget all blocks, and not only once dask has released the actor."""
         _sessions.pop(self.session, None)
+        self.blocks.arrays.clear()
+        self.blocks.copies.clear()
+        self._last = None, None
 
 
 # ---- tasks of dask, in the process of a store ------------------------------------------------------------------------
@@ -240,21 +238,15 @@ class Store:
 
 def keep_part(session: str, edges: list[int], name: str, block: int, rows: Any, dtype: np.dtype) -> None:
     """Keep a block of X: in memory, or in a file where this would take too much of it."""
-    blocks, (limit, folder) = blocks_of(session, edges), _room()
-    rows = np.asarray(rows.compute() if isinstance(rows, LazyBlock) else rows)
-    if blocks.n_bytes + rows.size * np.dtype(dtype).itemsize > limit:
-        blocks.keep_in_file(name, block, rows, dtype, folder)
-    else:
-        blocks.keep(name, block, rows, dtype)
-
-
-def _room() -> tuple[float, str]:
-    """Return the memory that X may take on this worker, and the folder of its files."""
     from distributed import get_worker
 
-    worker = get_worker()
-    limit = worker.memory_manager.memory_limit
-    return IN_MEMORY * limit if limit else np.inf, worker.local_directory
+    worker, blocks = get_worker(), blocks_of(session, edges)
+    limit, used = worker.memory_manager.memory_limit, worker.monitor.get_process_memory()
+    rows = np.asarray(rows.compute() if isinstance(rows, LazyBlock) else rows)
+    if limit and used + rows.size * np.dtype(dtype).itemsize > IN_MEMORY * limit:
+        blocks.keep_in_file(name, block, rows, dtype, worker.local_directory)
+    else:
+        blocks.keep(name, block, rows, dtype)
 
 
 def export_block(session: str, block: int, without: tuple[str, ...]) -> dict[str, np.ndarray]:
