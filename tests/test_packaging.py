@@ -68,7 +68,7 @@ def test_extra_of_users_is_imported(extra):
 
 
 def test_extras_are_complete():
-    assert set(EXTRAS) == {"images", "video", "tables", "arrays", "omics", "plots", "bench", "dev", "all"}
+    assert set(EXTRAS) == {"images", "video", "tables", "arrays", "omics", "plots", "dask", "bench", "dev", "all"}
 
 
 # Version and module

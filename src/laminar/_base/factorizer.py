@@ -123,6 +123,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         layer=-1,
         callback=None,
         random_state=None,
+        warm_start=False,
         verbose=0,
     ):
         self.n_components = n_components
@@ -137,6 +138,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         self.layer = layer
         self.callback = callback
         self.random_state = random_state
+        self.warm_start = warm_start
         self.verbose = verbose
 
     # What a model declares: the constraint of each factor (`Coder`) and its two rules.

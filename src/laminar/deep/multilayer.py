@@ -172,7 +172,11 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
     """
 
     _parameter_constraints: dict = {
-        **{name: c for name, c in Factorizer._parameter_constraints.items() if name != "n_components"},
+        **{
+            name: c
+            for name, c in Factorizer._parameter_constraints.items()
+            if name not in ("n_components", "warm_start")
+        },
         "layers": ["array-like", Integral, None],
         "theta": [Interval(Real, 0, 1, closed="left")],
         "loss": [StrOptions({"frobenius", "kl"})],

@@ -158,7 +158,7 @@ class ConceptFactorization(Factorizer):
     """
 
     _parameter_constraints: dict = {
-        **{name: c for name, c in Factorizer._parameter_constraints.items() if name != "solver"},
+        **{name: c for name, c in Factorizer._parameter_constraints.items() if name not in ("solver", "warm_start")},
         "kernel": [StrOptions({"precomputed", *PAIRWISE_KERNEL_FUNCTIONS}), callable, None],
         "gamma": [Interval(Real, 0, None, closed="left"), None],
         "degree": [Interval(Real, 0, None, closed="left")],
