@@ -22,7 +22,7 @@ from laminar import (
     SemiNMF,
     SlowFeatureNMF,
 )
-from laminar._utils.workers import pool, store
+from laminar._utils.workers import files, pool, store
 
 da = pytest.importorskip("dask.array", reason='dask is not installed: pip install "laminar-nmf[dask]"')
 distributed = pytest.importorskip("distributed", reason='dask is not installed: pip install "laminar-nmf[dask]"')
@@ -328,6 +328,28 @@ def test_blocks_beyond_memory_are_in_files(client):
         own.run(setattr, store, "IN_MEMORY", 0.0)
         found = NMF(4, **FEW).fit(_dask(X))
         assert_array_equal(found.components_, expected.components_)
+
+
+# Files
+
+
+@pytest.mark.parametrize("kind", ["npy", "zarr", "HDF5", "memory"])
+def test_files_are_read_by_the_workers(client, kind, tmp_path):
+    """What `laminar fit --scheduler` does: blocks of a file are read where they are needed."""
+    array = X
+    if kind == "npy":
+        np.save(tmp_path / "X.npy", X)
+        array = np.load(tmp_path / "X.npy", mmap_mode="r")
+    elif kind == "zarr":
+        array = pytest.importorskip("zarr").create_array(tmp_path / "X.zarr", data=X, chunks=(200, P))
+    elif kind == "HDF5":
+        file = pytest.importorskip("h5py").File(tmp_path / "X.h5", "w")
+        file["X"] = X
+        file.close()
+        array = pytest.importorskip("h5py").File(tmp_path / "X.h5")["X"]
+    there = files.to_dask(array)
+    assert_array_equal(there, X)
+    assert_array_equal(NMF(4, **FEW).fit(there).components_, NMF(4, **FEW).fit(_dask(X, there.chunks)).components_)
 
 
 # Never starting over

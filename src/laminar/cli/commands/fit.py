@@ -54,6 +54,10 @@ def fit(
         bool, typer.Option("--resume", help="Go on from the --checkpoint, if there is one, of the same call.")
     ] = False,
     max_memory: MaxMemory = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(help='Fit on the workers of a dask scheduler, as tcp://host:8786, or on a "local" cluster.'),
+    ] = None,
     force: Force = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -73,6 +77,7 @@ def fit(
     with (
         session(quiet, as_json, debug) as terminal,
         limited(max_memory),
+        _workers(scheduler, terminal),
         _recorded(checkpoint, resume, terminal),
     ):
         from laminar._persistence.model_file import save_model
@@ -92,7 +97,7 @@ def fit(
         _check(estimator, samples)
         used = _usable(estimator, used, terminal)
         start = time.perf_counter()
-        _fit(estimator, samples, used, terminal)
+        _fit(estimator, samples, used, terminal, on_dask=scheduler is not None)
         seconds = time.perf_counter() - start
         facts = _facts(estimator, samples, seconds, choice.reason)
         terminal.inform(f"Fitted in {seconds:.1f} s.")
@@ -119,6 +124,22 @@ def _recorded(path: Path | None, resume: bool, terminal: Terminal) -> Iterator[N
     with checkpoint(path, resume=resume) as is_resumed:
         if is_resumed:
             terminal.inform(f"Goes on from {path}.")
+        yield
+
+
+@contextmanager
+def _workers(scheduler: str | None, terminal: Terminal) -> Iterator[None]:
+    """Connect to the workers that fits of dask arrays run on, while the block runs."""
+    if scheduler is None:
+        yield
+        return
+    from laminar._utils.extras import require
+
+    distributed = require("distributed", "dask", "--scheduler")
+    with distributed.Client(
+        **({"dashboard_address": ":0"} if scheduler == "local" else {"address": scheduler})
+    ) as client:
+        terminal.inform(f"Workers: {len(client.nthreads())}, of {client.scheduler.address}.")
         yield
 
 
@@ -182,16 +203,27 @@ def _usable(estimator: BaseEstimator, used: list[str], terminal: Terminal) -> li
     return used
 
 
-def _fit(estimator: BaseEstimator, samples: Dataset, used: list[str], terminal: Terminal) -> None:
+def _fit(
+    estimator: BaseEstimator, samples: Dataset, used: list[str], terminal: Terminal, *, on_dask: bool = False
+) -> None:
     from ..samples import arguments_of
 
     y = None if not used or samples.labels is None else samples.labels[used]
     is_verbose = "verbose" in estimator.get_params()
     if is_verbose:
         estimator.set_params(verbose=terminal.verbose)
-    estimator.fit(samples.X, y, **arguments_of(estimator.fit, samples))
+    estimator.fit(_on_dask(samples) if on_dask else samples.X, y, **arguments_of(estimator.fit, samples))
     if is_verbose:
         estimator.set_params(verbose=0)  # of this run, not of the model
+
+
+def _on_dask(samples: Dataset) -> Any:
+    """Return the data, or the views, as dask arrays."""
+    from laminar._utils.workers.files import to_dask
+
+    if samples.has_views:
+        return {name: to_dask(view) for name, view in samples.views().items()}
+    return to_dask(samples.X)
 
 
 def _facts(estimator: BaseEstimator, samples: Dataset, seconds: float, reason: str) -> dict[str, Any]:
