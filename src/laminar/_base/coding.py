@@ -27,9 +27,10 @@ from .._engine.regression import best_codes, best_factor
 from .._engine.solve import solve
 from .._engine.updates import multiplicative
 from .._utils import tall, threads
+from .._utils.device.array import DeviceArray
 from .._utils.progress import stages
 from .._utils.typing import Data
-from .._utils.validation import check_choice, check_features, clear_errors, read_data
+from .._utils.validation import check_choice, check_features, check_on_device, clear_errors, read_data
 from .._utils.workers.array import DistributedArray
 from .._utils.workers.reading import by_rows, is_dask
 from .clusters import Clusters, Joined, Readout, refuse_without_codes, side_by_side
@@ -332,14 +333,11 @@ class Coder(LayerOutput):
     def _check_codes(self, H, layer: Layer):
         """Check codes of a layer: an array or sparse matrix of finite numbers."""
         k = len(layer.components)
-        H = check_array(
-            H,
-            accept_sparse=("csr", "csc"),
-            dtype=[np.float64, np.float32],
-            ensure_2d=False,
-            allow_nd=True,
-            input_name="H",
-        )
+        checks = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32], "ensure_2d": False}
+        if isinstance(H, DeviceArray):
+            H = check_on_device(H, "H")
+        else:
+            H = check_array(H, allow_nd=True, input_name="H", **checks)
         if H.ndim != 2 or H.shape[1] != k:
             raise ValueError(f"H must have shape (n_samples, {k}), got {H.shape}.")
         return H
@@ -482,4 +480,5 @@ class Coder(LayerOutput):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.array_api_support = self._on_devices
         return tags

@@ -25,12 +25,14 @@ from .._engine.problem import FITS, Addend, Factors, Problem, fit, loss_value
 from .._engine.solve import solve
 from .._engine.starts import STARTS, best_components, learned_on_subsample, named_start, without_zeros
 from .._engine.updates import Update
-from .._utils import threads
+from .._utils import tall, threads
 from .._utils.callbacks import CallbackSupportMixin, Hook, hooks, with_callbacks
+from .._utils.device.namespaces import to_host
 from .._utils.typing import Data
 from .coding import Coder, Layer, in_units_of
 from .output import OUTPUT
 from .rules import Published, Rule
+from .tensors import in_memory
 
 Value = TypeVar("Value", float, np.ndarray)
 
@@ -293,13 +295,15 @@ class Factorizer(CallbackSupportMixin, Coder):
                 raise ValueError(f"init: a fitted model must have components_, as NMF has; got {type(given).__name__}.")
             # Of our own models, frozen or not, raw codes of ``components_`` whatever their ``layer`` and ``readout``.
             own = isinstance(getattr(given, "estimator", given), Coder)
-            given = given._transform(X) if own else given.transform(X), given.components_
+            given = in_memory(given) if own else given
+            given = given._transform(X) if own else given.transform(tall.to_host(X)), given.components_
         if len(given) != 2:
             raise ValueError(f"init must hold two arrays (H, Z), got {len(given)}.")
         if given[0] is None:
             raise ValueError("init: H must be given; Z may be None, the best components for H are then taken.")
         (n, p), (H, Z) = X.shape, given
         H = problem.join(self._check_factor("H", H, (n, k), problem.constraints["H"])).astype(data.dtype)
+        H = tall.placed(H, X)
         if Z is None:
             return {"H": H, "Z": best_components(data, H, problem.constraints["Z"])}
         Z = self._check_factor("Z", Z, (k, p), problem.constraints["Z"])
@@ -308,7 +312,7 @@ class Factorizer(CallbackSupportMixin, Coder):
 
     def _check_factor(self, name: str, F, shape: tuple[int, int], constraint: Constraint) -> np.ndarray:
         """Check a factor to start from: its shape, finiteness and sign."""
-        F = np.asarray(F)
+        F = np.asarray(to_host(tall.to_host(F)))
         if F.shape != shape:
             raise ValueError(f"init: {name} must have shape {shape}, got {F.shape}.")
         if F.dtype.kind not in "fiub":

@@ -16,7 +16,8 @@ from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
-from .._utils.workers.array import DistributedArray
+from .._utils.device.namespaces import is_tensor, to_host
+from .._utils.place import PlacedArray
 from .._utils.workers.reading import is_dask
 from .classes import OBJECTS, RECORDS
 from .estimators import ESTIMATORS, fitted_kinds
@@ -119,7 +120,7 @@ class Encoder:
         """Encode an array on workers, which comes to this process, once."""
         key = id(value)
         if key not in self._gathered_arrays:
-            self._gathered_arrays[key] = np.asarray(value), value
+            self._gathered_arrays[key] = _gather(value), value
         return self._array(self._gathered_arrays[key][0], path)
 
     def _array(self, value: np.ndarray, path: str) -> Node:
@@ -263,7 +264,11 @@ def _is_table(value: Any) -> bool:
 
 
 def _is_elsewhere(value: Any) -> bool:
-    return isinstance(value, DistributedArray) or is_dask(value)
+    return isinstance(value, PlacedArray) or is_dask(value) or is_tensor(value)
+
+
+def _gather(value: Any) -> np.ndarray:
+    return value.to_host() if isinstance(value, PlacedArray) else np.asarray(to_host(value))
 
 
 def _is(*types: type) -> Callable[[Any], bool]:

@@ -24,7 +24,7 @@ from .._engine.terms import MaskedL1
 from .._utils import tall
 from .._utils.labels import Attribute, append_unknown, read_attribute, warn_uninformative, with_classes
 from .._utils.typing import Data
-from .._utils.workers.pool import Workers
+from .._utils.place import Place
 from .._utils.workers.reading import by_rows, is_dask
 from ..graphs.operators import class_sums
 
@@ -200,6 +200,7 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
     """
 
     _streams = True
+    _on_devices = True
     _uses_labels = True
     _parameter_constraints: dict = {
         **Penalized._parameter_constraints,
@@ -426,11 +427,11 @@ class ClassMask:
         The class of each component, -1 for none.
     dtype : dtype
         Of the rows.
-    workers : Workers or None
+    workers : Place or None
         That have the samples.
     """
 
-    def __init__(self, attribute: Attribute, owner: np.ndarray, dtype: np.dtype, workers: Workers | None = None):
+    def __init__(self, attribute: Attribute, owner: np.ndarray, dtype: np.dtype, workers: Place | None = None):
         self.codes, self.present = attribute.codes, np.unique(attribute.codes)
         if workers is not None:
             self.codes = workers.put(self.codes, (), self.codes.dtype)
@@ -441,7 +442,7 @@ class ClassMask:
 
     def __call__(self, b: slice) -> np.ndarray:
         """Return rows b."""
-        return self.table[self.codes[b]]
+        return tall.rows_of(self.table, self.codes[b])
 
     def any(self) -> bool:
         """Whether anything is penalised."""

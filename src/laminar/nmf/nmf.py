@@ -152,6 +152,7 @@ class NMF(NonNegativeData, Factorizer):
     """
 
     _streams = True
+    _on_devices = True
     _parameter_constraints: dict = {
         **Factorizer._parameter_constraints,
         "loss": [StrOptions({"frobenius", "kl"})],

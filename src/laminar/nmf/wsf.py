@@ -171,6 +171,7 @@ class WSF(Ridged, Penalized):
     """
 
     _streams = True
+    _on_devices = True
     _uses_labels = True
     _parameter_constraints: dict = {
         **Ridged._parameter_constraints,

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ..._utils import tall, threads
-from ..._utils.workers.pool import Workers
+from ..._utils.place import Place
 from ..data.matrix import Rows
 from ..linalg.blocked import column_dots
 from .majoriser import Majoriser, SplitRows
@@ -38,8 +38,8 @@ class SymmetricOperator(Protocol):
     def quad_columns(self, F: np.ndarray) -> np.ndarray:
         """Return ``f_a^T L f_a`` of every column."""
 
-    def on(self, workers: Workers | None) -> SymmetricOperator:
-        """Return the matrix for factors whose rows are on workers; None is in this process."""
+    def on(self, workers: Place | None) -> SymmetricOperator:
+        """Return the matrix for factors whose rows are in a place; None is in this process."""
 
 
 @dataclass(frozen=True)
