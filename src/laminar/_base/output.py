@@ -140,7 +140,9 @@ class LayerOutput(TransformerMixin, Estimator):
         adapter = _get_container_adapter("transform", self)
         if adapter is None or is_dask(H):
             return H
-        return adapter.create_container(tall.to_host(H), X, columns=self._column_names(places, [part.shape[1] for part in parts]))
+        return adapter.create_container(
+            tall.to_host(H), X, columns=self._column_names(places, [part.shape[1] for part in parts])
+        )
 
     def _place_name(self, place) -> str:
         return f"layer{place}"

@@ -264,7 +264,9 @@ def _nearly_positive_combination(V: np.ndarray) -> np.ndarray:
     if x is not None:
         return x
     if tall.workers_of(V) is not None:
-        raise ValueError('init="lp": X has no positive vector among its singular vectors; on workers or a device use "kmeans".')
+        raise ValueError(
+            'init="lp": X has no positive vector among its singular vectors; on workers or a device use "kmeans".'
+        )
     size = _row_sizes(V)
     nonzero = size > 1e-12 * size.max()
     W, x = V[nonzero], np.zeros(len(V), V.dtype)

@@ -68,7 +68,6 @@ def fill(out: Any, rows: Callable[[slice], Any]) -> Any:
 
 def fill_blocks(out: PlacedArray, rows: Callable[[slice], Any]) -> Any:
     """Write a function of the rows of a whole block into an array in a place, and return the array."""
-
     to: Any = out
 
     def write(b: slice) -> None:

@@ -23,8 +23,8 @@ from .._engine.solve import solve
 from .._engine.terms import MaskedL1
 from .._utils import tall
 from .._utils.labels import Attribute, append_unknown, read_attribute, warn_uninformative, with_classes
-from .._utils.typing import Data
 from .._utils.place import Place
+from .._utils.typing import Data
 from .._utils.workers.reading import by_rows, is_dask
 from ..graphs.operators import class_sums
 
@@ -307,7 +307,7 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
             return by_rows(alone._classify, H)
         n_classes = self.component_classes_.max() + 1
         owners = np.arange(n_classes) == self.component_classes_[:, None]
-        best = (H @ owners).argmax(1)
+        best = tall.to_host((H @ owners).argmax(1))
         if n_classes == len(self.classes_):
             return self.classes_[best]
         return append_unknown(self.classes_)[np.minimum(best, len(self.classes_))]

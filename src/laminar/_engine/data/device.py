@@ -31,7 +31,7 @@ class OnDevice(Matrix):
 
     def __init__(self, X: DeviceArray, scale: float | None = None):
         self.base: Any = X
-        self.base_shape, self.dtype, self.stored = X.shape, X.dtype, X.size
+        self.base_shape, self.dtype, self.stored = (len(X), X.shape[1]), X.dtype, X.size
         self.holders = X.workers
         if scale is None:
             largest = max(float(X.max(initial=0)), -float(X.min(initial=0)))

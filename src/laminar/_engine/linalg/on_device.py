@@ -63,7 +63,7 @@ def _update_columns(xp: Any, rows, linear, gram, ridge, step, moving, first: int
 
 
 def _inverse_curvature(H: DeviceArray, G: np.ndarray, ridge: Any) -> Any:
-    """Return ``1 / (G_aa + ridge_ai)`` of shape (k, 1) or (k, n), zero where that is below the smallest normal number."""
+    """Return ``1 / (G_aa + ridge_ai)``, (k, 1) or (k, n); zero where that is below the smallest normal number."""
     xp, diagonal = H.device.xp, H.device.send(np.diag(G).copy())[:, None]
     curvature = diagonal if ridge is None else diagonal + ridge
     tiny = float(np.finfo(H.dtype).tiny)

@@ -1,1 +1,1 @@
-"""Arrays of other libraries, as PyTorch's tensors: in memory they are seen as numpy's, on a device work is done there."""
+"""Arrays of other libraries, as PyTorch's: those in memory are seen as numpy's, on a device work is done there."""

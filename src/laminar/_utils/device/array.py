@@ -59,7 +59,7 @@ class DeviceArray(PlacedArray, NDArrayOperatorsMixin):
         self.shape, self.dtype = tuple(data.shape), device.numpy_dtype(data.dtype)
 
     @property
-    def workers(self) -> DevicePlace:  # type: ignore[override]
+    def workers(self) -> DevicePlace:
         """The device as the place of arrays with as many rows."""
         return DevicePlace(self.device, len(self), DeviceArray)
 
@@ -228,7 +228,7 @@ class DeviceArray(PlacedArray, NDArrayOperatorsMixin):
 
 
 class Transposed:
-    """The transpose of a tall array: its product with another tall array, a sum over the samples, is in this process."""
+    """The transpose of a tall array: its product with a tall one, a sum over the samples, comes to this process."""
 
     __array_ufunc__ = None  # a product with it from the right is none of numpy's
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ def _split(F: Any, edges: Sequence[int], axis: int) -> list:
     if axis != 1:
         return NotImplemented
     cuts = [0, *map(int, edges), F.shape[1]]
-    return [F[:, a:b] for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    return [F[:, a:b] for a, b in pairwise(cuts)]
 
 
 FUNCTIONS: dict[Callable, Callable] = {
