@@ -56,8 +56,8 @@ def test_multiplier_makes_gradient_of_support_vanish():
     """At a KKT point of a column with sum one the gradient is constant where the column is positive."""
     Z = np.array([[0.5, 1.0], [0.5, 0.0], [0.0, 0.0]])
     gradient = np.array([[-2.0, 3.0], [-2.0, 5.0], [1.0, 4.0]])
-    pairs = [(slice(0, 2), None), (slice(2, 3), None)]
-    multiplier = UnitSum().multiplier(Z, lambda b, _: gradient[b], pairs)
+    groups = [(None, [slice(0, 2), slice(2, 3)])]
+    multiplier = UnitSum().multiplier(Z, lambda b, _: gradient[b], groups)
     assert_allclose(multiplier, [-2, 3])
     assert_allclose(UnitSum().step(Z, gradient - multiplier), 0)
 

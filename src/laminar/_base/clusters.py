@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
+from .._engine.linalg.blocked import gram
 from .._engine.linalg.small import isometry, unit_rows, whitener
 from .._utils import tall
 from .._utils.device.array import DeviceArray
@@ -224,8 +225,8 @@ def readout_basis(H: np.ndarray, Z: np.ndarray, energy: float, n_features: float
     >>> np.allclose(E @ E.T, U @ U.T)
     True
     """
-    H, Z = H.astype(np.float64), Z.astype(np.float64)
-    w, Q = np.linalg.eigh(H.T @ H)
+    Z = Z.astype(np.float64)
+    w, Q = np.linalg.eigh(gram(H, np.float64, tall.ROWS))
     keep = w > 1e-12 * max(w[-1], 0.0)
     w, Q = w[keep], Q[:, keep]
     T = Q * np.sqrt(w)

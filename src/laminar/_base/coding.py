@@ -253,7 +253,7 @@ class Coder(LayerOutput):
             return self._codes_by_rows(X, places, method)
         X = self._validate(X, reset=False)
         codes = [self._code(X, place, method, **coding) for place in places]
-        return [H.to_dask() if isinstance(H, DistributedArray) else H for H in codes]
+        return [tall.returned(H) for H in codes]
 
     def _codes_by_rows(self, X, places: list, method: str) -> list:
         """Return the raw codes of dask data as dask arrays, which are computed when they are needed."""

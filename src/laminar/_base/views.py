@@ -10,11 +10,14 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._utils import threads
+from .._utils import tall, threads
 from .._utils.stored import refuse_stored
 from .._utils.typing import ViewData
 from .._utils.validation import clear_errors
-from .._utils.views import Views, first_view, is_table, prepared, read_views
+from .._utils.views import Views, first_view, is_table, prepared, read_views, split_columns
+from .._utils.workers.pool import Workers
+from .._utils.workers.reading import is_dask, refuse_dask
+from .._utils.workers.views import has_dask, read_dask_views
 from .coding import Coder
 
 _ARRAYS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
@@ -30,18 +33,27 @@ class ViewCoder(Coder):
     def _read(self, X, observed=None, *, allow_missing: bool = True) -> Views:
         """Read the views to fit, all of one floating type, and set their names and sizes."""
         X = prepared(X, self.view_sizes)
-        if _several(X):
+        if self._streams and has_dask(X):
             self.__dict__.pop("feature_names_in_", None)
+            views = read_dask_views(_by_position(X, self.view_sizes), observed, allow_missing=allow_missing)
         else:
-            refuse_stored(X, type(self).__name__)
-            X = validate_data(self, X, **_ARRAYS)
-        views = read_views(X, self.view_sizes, observed=observed, allow_missing=allow_missing, accept_sparse=True)
+            views = self._read_here(X, observed, allow_missing)
         self.view_names_ = views.names
         self.view_sizes_ = np.array([array.shape[1] for array in views.arrays])
         self.n_features_in_ = int(self.view_sizes_.sum())
         views = _of_one_type(views)
         self._check_data(views)
         return views
+
+    def _read_here(self, X, observed, allow_missing: bool) -> Views:
+        """Read views in this process."""
+        if _several(X):
+            self.__dict__.pop("feature_names_in_", None)
+        else:
+            refuse_stored(X, type(self).__name__)
+            refuse_dask(X, type(self).__name__)
+            X = validate_data(self, X, **_ARRAYS)
+        return read_views(X, self.view_sizes, observed=observed, allow_missing=allow_missing, accept_sparse=True)
 
     @clear_errors()
     def _read_new(self, X, observed=None) -> Views:
@@ -55,12 +67,12 @@ class ViewCoder(Coder):
                 present.append(v)
         if not present:
             raise ValueError("no sample has any view: give at least one view of each.")
-        views = read_views(
-            {self.view_names_[v]: given[self.view_names_[v]] for v in present},
-            observed=None if mask is None else mask[:, present],
-            allow_missing=True,
-            accept_sparse=True,
-        )
+        named = {self.view_names_[v]: given[self.view_names_[v]] for v in present}
+        has = None if mask is None else mask[:, present]
+        if self._streams and has_dask(named):
+            views = read_dask_views(named, has, allow_missing=True)
+        else:
+            views = read_views(named, observed=has, allow_missing=True, accept_sparse=True)
         for v, array in zip(present, views.arrays, strict=True):
             if array.shape[1] != self.view_sizes_[v]:
                 raise ValueError(
@@ -76,7 +88,8 @@ class ViewCoder(Coder):
         names = self.view_names_
         if not _several(X):
             refuse_stored(X, type(self).__name__)
-            X = validate_data(self, X, reset=False, **_ARRAYS)
+            if not is_dask(X):
+                X = validate_data(self, X, reset=False, **_ARRAYS)
             edges = np.cumsum([0, *self.view_sizes_])
             return {name: X[:, edges[v] : edges[v + 1]] for v, name in enumerate(names)}
         if not isinstance(X, Mapping):
@@ -95,7 +108,8 @@ class ViewCoder(Coder):
         n_samples, dtype = views.observed.shape[0], views.arrays[0].dtype
         observed = np.zeros((n_samples, len(self.view_names_)), dtype=bool)
         observed[:, present] = views.observed
-        arrays: list[Any] = [sp.csr_array((n_samples, size), dtype=dtype) for size in self.view_sizes_]
+        workers = tall.workers_of(views.arrays[0])
+        arrays: list[Any] = [_no_entries((n_samples, int(size)), dtype, workers) for size in self.view_sizes_]
         for v, array in zip(present, views.arrays, strict=True):
             arrays[v] = array
         return Views(arrays, self.view_names_, observed)
@@ -174,7 +188,7 @@ class ViewCoder(Coder):
         """Return the codes of samples at each place."""
         with threads.own_threads():
             views = self._read_new(X, observed)
-            return [self._coded(views) for _ in places]
+            return [tall.returned(self._coded(views)) for _ in places]
 
     def score(self, X: ViewData, y: ArrayLike | None = None) -> float:
         """Return the explained part of the views, each weighted as in `fit`; 1 for a perfect fit.
@@ -204,9 +218,23 @@ def _several(X) -> bool:
     return all(item is None for item in X) or is_table(first_view(X))
 
 
+def _by_position(X, view_sizes) -> Mapping[Hashable, Any]:
+    """Return the dask arrays of views by their names or positions; one array has them side by side."""
+    if isinstance(X, Mapping):
+        return X
+    if isinstance(X, list | tuple):
+        return dict(enumerate(X))
+    return split_columns(X, view_sizes)
+
+
+def _no_entries(shape: tuple[int, int], dtype: np.dtype, workers: Workers | None) -> Any:
+    """Return a view that no sample has."""
+    return sp.csr_array(shape, dtype=dtype) if workers is None else tall.zeros(shape, dtype, workers)
+
+
 def _is_blank(view) -> bool:
-    """Whether no sample has this view."""
-    if sp.issparse(view):
+    """Whether no sample has this view; of one on workers it is found there."""
+    if sp.issparse(view) or is_dask(view):
         return False
     rows = [row for row in view if row is not None] if isinstance(view, list | tuple) else view
     array = np.asarray(rows)

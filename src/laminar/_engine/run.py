@@ -22,6 +22,7 @@ from .._persistence.errors import ModelFileError
 from .._utils import interrupts
 from .._utils.progress import stage
 from .._utils.runs import Loop, Tree
+from .._utils.workers.array import DistributedArray
 from .data.fingerprint import digest
 from .monitor import COUNTERS, Monitor
 
@@ -226,7 +227,7 @@ def _is_loop(entry: Tree) -> bool:
 
 def _kinds(tree: Any) -> set[tuple]:
     """Return types and shapes of the arrays in a tree."""
-    if isinstance(tree, np.ndarray):
+    if isinstance(tree, np.ndarray | DistributedArray):
         return {(tree.dtype.name, tree.shape)}
     parts = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
     return {kind for part in parts for kind in _kinds(part)}

@@ -64,9 +64,11 @@ class State:
         return {**{name: dict(F) for name, F in factors.items()}, "momentum": momentum}
 
     def restore(self, stored: Mapping[str, Any]) -> None:
-        """Set what `stored` returned; of a complete loop the accepted factors are all."""
-        self.accepted = stored["accepted"]
-        self.point, self.updated = stored.get("point", dict(self.accepted)), stored.get("updated", {})
+        """Set what `stored` returned, where the factors were; of a complete loop the accepted factors are all."""
+        start = self.point
+        self.accepted = tall.placed_as(stored["accepted"], start)
+        self.point = tall.placed_as(stored.get("point", dict(self.accepted)), start)
+        self.updated = tall.placed_as(stored.get("updated", {}), start)
         if self.extrapolation is not None and stored.get("momentum"):
             self.extrapolation.beta, self.extrapolation.bound = stored["momentum"]
 

@@ -39,10 +39,11 @@ class Encoder:
         self.tensors: dict[str, np.ndarray] = {}
         self._places: dict[tuple, str] = {}
         self._sources: list[np.ndarray] = []  # kept, so that no address is used twice
-        self._gathered_arrays: dict[int, tuple[np.ndarray, Any]] = {}  # by the array on workers, also kept
+        self._gathered: dict[int, tuple[np.ndarray, Any]] = {}  # by the array on workers, which is kept too
 
     def encode(self, value: Any, path: str) -> Node:
         """Return the node of a value at a path; a TypeError names the path of what cannot be stored."""
+        value = self._here(value)
         if value is None or type(value) in (bool, int, str):
             return value
         if type(value) is float:
@@ -63,7 +64,7 @@ class Encoder:
                 "estimators, or use pickle for what you trust."
             )
         parameters = model.get_params(deep=False)
-        state = {key: value for key, value in vars(model).items() if key not in parameters}
+        state = {key: self._here(value) for key, value in vars(model).items() if key not in parameters}
         known = {attribute.rstrip("?") for attribute in ESTIMATORS[name]}
         unknown = sorted(set(state) - known)
         if unknown:
@@ -116,12 +117,14 @@ class Encoder:
             return {"kind": "scalar", "dtype": "str", "value": str(value)}
         raise TypeError(_unknown(value, path))
 
-    def _gathered(self, value: Any, path: str) -> Node:
-        """Encode an array on workers, which comes to this process, once."""
-        key = id(value)
-        if key not in self._gathered_arrays:
-            self._gathered_arrays[key] = _gather(value), value
-        return self._array(self._gathered_arrays[key][0], path)
+    def _here(self, value: Any) -> Any:
+        """Return an array on workers or of another library as one here, the same every time; all else as it is."""
+        if not isinstance(value, PlacedArray) and not is_dask(value) and not is_tensor(value):
+            return value
+        if id(value) not in self._gathered:
+            here = value.to_host() if isinstance(value, PlacedArray) else np.asarray(to_host(value))
+            self._gathered[id(value)] = here, value
+        return self._gathered[id(value)][0]
 
     def _array(self, value: np.ndarray, path: str) -> Node:
         if type(value) not in (np.ndarray, np.memmap):
@@ -225,6 +228,7 @@ class Encoder:
             state = {field.name: getattr(value, field.name) for field in fields(value)}
         else:
             state = vars(value)
+        state = {key: self._here(part) for key, part in state.items()}
         if name in OBJECTS:
             check_state(name, state, OBJECTS[name])
         return {"kind": "object", "class": name, "state": {k: self.encode(v, f"{path}.{k}") for k, v in state.items()}}
@@ -263,14 +267,6 @@ def _is_table(value: Any) -> bool:
     return type(value).__name__ == "DataFrame" and type(value).__module__.partition(".")[0] == "pandas"
 
 
-def _is_elsewhere(value: Any) -> bool:
-    return isinstance(value, PlacedArray) or is_dask(value) or is_tensor(value)
-
-
-def _gather(value: Any) -> np.ndarray:
-    return value.to_host() if isinstance(value, PlacedArray) else np.asarray(to_host(value))
-
-
 def _is(*types: type) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, types)
 
@@ -282,7 +278,6 @@ _ENCODERS: tuple[tuple[Callable[[Any], bool], Callable[[Encoder, Any, str], Node
     (_is(set, frozenset), Encoder._set),
     (_is(np.generic), Encoder._scalar),
     (_is(np.ndarray), Encoder._array),
-    (_is_elsewhere, Encoder._gathered),
     (_is_table, Encoder._table),
     (_is(np.random.RandomState), Encoder._random_state),
     (_is(np.random.Generator), Encoder._generator),

@@ -6,7 +6,7 @@ A place is the workers of a cluster or a device; ``workers``, here and elsewhere
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from mmap import mmap
@@ -19,6 +19,7 @@ from . import threads
 from .config import has_memory_limit, memory_limit, temp_folder
 from .device.array import DeviceArray
 from .place import Place, PlacedArray
+from .workers.array import DistributedArray
 
 COPIES = 4  # of a factor that a fit holds: extrapolated, accepted, last update, and the one being computed
 SMALL = 1 << 25  # bytes: below, without a setting, the limit, a part of the available memory, is not computed
@@ -92,6 +93,11 @@ def placed(rows: Any, like: Any) -> Any:
     return workers.put(np.asarray(rows), np.shape(rows)[1:], rows.dtype)
 
 
+def placed_as(factors: Mapping[str, Any], like: Mapping[str, Any]) -> dict[str, Any]:
+    """Return factors where those of the same name are."""
+    return {name: placed(F, like[name]) for name, F in factors.items()}
+
+
 def workers_of(F: Any) -> Place | None:
     """Return the place that holds the rows of an array; None where this process does."""
     return F.workers if isinstance(F, PlacedArray) else None
@@ -100,6 +106,11 @@ def workers_of(F: Any) -> Place | None:
 def contiguous(F: Any, dtype) -> Any:
     """Return an array in a type, with contiguous rows; as it is if it is so already."""
     return F.astype(dtype, copy=False) if isinstance(F, PlacedArray) else np.ascontiguousarray(F, dtype=dtype)
+
+
+def returned(F: Any) -> Any:
+    """Return an array as users get it: one on workers as a dask array."""
+    return F.to_dask() if isinstance(F, DistributedArray) else F
 
 
 def take(F: Any, rows: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
 from .stored import refuse_stored
+from .workers.reading import refuse_dask
 
 __all__ = ["Views", "read_views"]
 
@@ -88,10 +89,10 @@ def read_views(
     lengths = {name: array.shape[0] for name, array in named.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"views must have the same samples as rows, but their numbers of rows are {lengths}.")
-    mask = _read_mask(observed, (n_samples, len(arrays)))
+    mask = read_mask(observed, (n_samples, len(arrays)))
     mask &= np.column_stack([~_missing_rows(array, mask[:, v], names[v]) for v, array in enumerate(arrays)])
     if not mask.all():
-        _check_missing(mask, names, allow_missing)
+        check_missing(mask, names, allow_missing)
         arrays = [_zero_missing(array, mask[:, v]) for v, array in enumerate(arrays)]
     return Views(arrays, names, mask)
 
@@ -135,7 +136,7 @@ def _nan_where_masked(view: Any) -> Any:
 def _named(views: Any, view_sizes: Sequence[int] | None, accept_sparse: bool) -> dict[Hashable, Any]:
     """Return the validated arrays by name."""
     if _is_one_table(views):
-        return _split_columns(_check(views, accept_sparse, input_name="X"), view_sizes)
+        return split_columns(_check(views, accept_sparse, input_name="X"), view_sizes)
     if not isinstance(views, Mapping | list | tuple):
         raise TypeError(f"views must be {_FORMS}; got {type(views).__name__}.")
     if view_sizes is not None:
@@ -146,7 +147,8 @@ def _named(views: Any, view_sizes: Sequence[int] | None, accept_sparse: bool) ->
     return {name: _read_one(view, name, accept_sparse) for name, view in items}
 
 
-def _split_columns(stacked: Any, view_sizes: Sequence[int] | None) -> dict[Hashable, Any]:
+def split_columns(stacked: Any, view_sizes: Sequence[int] | None) -> dict[Hashable, Any]:
+    """Return the views of an array that has them side by side; all of it is one without their sizes."""
     if view_sizes is None:
         return {0: stacked}
     edges = np.cumsum([0, *view_sizes])
@@ -191,6 +193,7 @@ def _read_one(view: Any, name: Hashable, accept_sparse: bool) -> Any:
 
 def _check(view: Any, accept_sparse: bool, **keywords) -> Any:
     refuse_stored(view, "a model of several views")
+    refuse_dask(view, "this model of several views")
     return check_array(
         view,
         accept_sparse="csr" if accept_sparse else False,
@@ -200,7 +203,8 @@ def _check(view: Any, accept_sparse: bool, **keywords) -> Any:
     )
 
 
-def _read_mask(observed: ArrayLike | None, shape: tuple[int, int]) -> np.ndarray:
+def read_mask(observed: ArrayLike | None, shape: tuple[int, int]) -> np.ndarray:
+    """Read which sample has which view; None is all."""
     if observed is None:
         return np.ones(shape, dtype=bool)
     mask = np.array(observed)
@@ -220,7 +224,12 @@ def _missing_rows(array: Any, observed: np.ndarray, name: Hashable) -> np.ndarra
         return np.zeros(array.shape[0], dtype=bool)
     unknown = np.isnan(array)
     missing = unknown.all(axis=1)
-    partly = np.flatnonzero(unknown.any(axis=1) & ~missing & observed)
+    partly_missing(np.flatnonzero(unknown.any(axis=1) & ~missing & observed), name)
+    return missing
+
+
+def partly_missing(partly: np.ndarray, name: Hashable) -> None:
+    """Refuse rows of a view some entries of which are unknown."""
     if len(partly):
         raise ValueError(
             f"view {name!r} contains NaN or masked entries in a part of {len(partly)} rows, the first of them row "
@@ -228,10 +237,10 @@ def _missing_rows(array: Any, observed: np.ndarray, name: Hashable) -> np.ndarra
             "sklearn.impute.SimpleImputer does, or make the whole row NaN for MultiViewSemiNMF, which is fitted "
             "to samples that lack views."
         )
-    return missing
 
 
-def _check_missing(mask: np.ndarray, names: list, allow_missing: bool) -> None:
+def check_missing(mask: np.ndarray, names: list, allow_missing: bool) -> None:
+    """Refuse missing views where none may be, views that no sample has, and samples without a view."""
     counts, n_samples = (~mask).sum(axis=0), len(mask)
     worst = int(counts.argmax())
     if not allow_missing:

@@ -105,8 +105,8 @@ def as_rows(X: Data) -> Points:
     if isinstance(X, DistributedArray):
         raise TypeError(
             'X is on dask, and this graph compares samples in different blocks: use labels (weight="binary") or a '
-            "chain; a graph that you made with edges inside of blocks, laminar.graphs.Precomputed(W); or fit in "
-            "memory, X.compute()."
+            "chain; a graph that you made with edges inside of blocks, laminar.graphs.Precomputed(W); no "
+            "graph, where the model can do without; or fit in memory, X.compute()."
         )
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     if sp.issparse(X) and not X.has_canonical_format:  # scipy would sort and sum the entries in place

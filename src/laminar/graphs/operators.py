@@ -59,6 +59,9 @@ class GraphOperator(ABC):
     def laplacian(self, H: np.ndarray) -> np.ndarray:
         """``L H``."""
         H = _as_float(H)
+        if isinstance(H, PlacedArray):
+            plus, minus, _ = self.rows(H)
+            return tall.fill(tall.empty_like(H), lambda b: plus(b) - minus(b))
         return _scale_rows(self.degree, H) - self.dot(H)
 
     def quad_columns(self, H: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.clusters import Clusters, Readout, embed, readout_basis
+from .._base.clusters import Clusters, Readout, readout_basis
 from .._base.coding import Layer
 from .._base.graph_clusters import GraphClusters
 from .._base.views import ViewCoder
@@ -44,6 +44,8 @@ class SharedCoder(CallbackSupportMixin, ViewCoder):
     @abstractmethod
     def _cluster_graph(self) -> str | Graph:
         """The graph of codes that spectral clusters are of."""
+
+    _streams = True
 
     # ---- views ---------------------------------------------------------------------------------------------------
 
@@ -108,13 +110,15 @@ class SharedCoder(CallbackSupportMixin, ViewCoder):
         views = self.views_.values()
         self.components_ = np.hstack([view.layers[-1].components for view in views])
         self.mean_ = np.concatenate([view.mean for view in views])
-        self.layers_ = [Layer(self.components_, self.components_, H)]
+        self.layers_ = [Layer.of(self.components_, self.components_, H)]
+        for name, view in self.views_.items():
+            self.views_[name] = replace(view, layers=[_finished(layer, H, self.layers_[-1]) for layer in view.layers])
         self.objective_history_ = np.array(solution.history) * shared.compact.scale**2
         self.history_iterations_ = np.array(solution.iterations)
         self.n_iter_, self.converged_ = solution.n_iter, solution.converged
         weighted = Z * shared.roots(powers, Z.dtype)
         self._basis = readout_basis(H, weighted, *shared.spread(powers), self.n_clusters or H.shape[1])
-        self.embedding_ = embed(H, self._basis).astype(H.dtype)
+        self.embedding_ = Readout(self._basis, unit=True)(self.layers_[-1].representation)
         self.clusters_ = self._clusters()
         return self
 
@@ -194,3 +198,10 @@ class SharedCoder(CallbackSupportMixin, ViewCoder):
         X = self._check_codes(H, self.layers_[-1]) @ self.components_ + self.mean_
         lengths = np.repeat([view.length for view in self.views_.values()], self.view_sizes_)
         return X * lengths.astype(X.dtype)
+
+
+def _finished(layer: Layer, H: np.ndarray, shared: Layer) -> Layer:
+    """Return a layer of a view as users get it; the codes H that views share are those of the shared layer."""
+    if layer.representation is not H:
+        return Layer.of(layer.weights, layer.components, layer.representation, layer.ridge)
+    return replace(layer, representation=shared.representation, whitening=shared.whitening, mean=shared.mean)

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._engine.constraints import Constraint
 from .._engine.data.derived import Stacked, isometric
+from .._engine.data.matrix import Matrix
 from .._engine.data.svd import truncated_svd
 from .._engine.linalg.small import safe_divide
 from .._engine.monitor import Monitor, Snapshot, Solution
@@ -18,6 +19,7 @@ from .._engine.problem import Addend
 from .._engine.solve import solve
 from .._engine.starts import STARTS
 from .._engine.updates import exact, hals_or_exact, least_squares
+from .._utils import tall
 from .missing import MissingFit, missing_views
 
 
@@ -55,10 +57,10 @@ class SharedCodes:
         data = self.views.weighted(weights)
         if self.constraint.signed:
             U, s, V = truncated_svd(data, k, rng)
-            H, Z = (np.pad(F, ((0, 0), (0, k - len(s)))) for F in (U * s, V))
+            H, Z = tall.fill(_empty(data, k), lambda b: _padded(U[b] * s, k)), _padded(V, k)
         else:
             H, Z = STARTS["lp"](data, k, rng)
-        return {name: np.array(F, data.dtype, order="C") for name, F in (("H", H), ("Z", Z))}
+        return {"H": tall.copy(H, data.dtype), "Z": np.array(Z, data.dtype, order="C")}
 
     def solve(self, weights: np.ndarray, factors: Mapping[str, np.ndarray], monitor: Monitor) -> Solution:
         """Minimise the objective for given weights."""
@@ -87,7 +89,7 @@ class SharedCodes:
         centre = None if self.centre is None else self.centre.astype(np.float64) / data.scale
         fit = MissingFit(data, self.observed, centre=centre)
         objective = Objective([fit.of_codes(np.ascontiguousarray(Z[:, :-1]) if signed else Z)])
-        H = np.zeros((data.shape[0], Z.shape[1] - signed), data.dtype)
+        H = tall.zeros((data.shape[0], Z.shape[1] - signed), data.dtype, data.workers)
         return data, self.constraint.update(exact)(H, objective, self.constraint), objective
 
     def components(self, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -166,5 +168,19 @@ def shift_to_nonnegative(Y: np.ndarray) -> np.ndarray:
     array([[3., 0., 1.],
            [1., 3., 0.]])
     """
-    H = np.pad(Y, ((0, 0), (0, 1)))
-    return H - H.min(axis=1, keepdims=True)
+    n, k = Y.shape
+
+    def rows(b: slice) -> np.ndarray:
+        H = _padded(Y[b], k + 1)
+        return H - H.min(axis=1, keepdims=True)
+
+    return tall.fill(tall.empty((n, k + 1), Y.dtype, tall.workers_of(Y)), rows)
+
+
+def _empty(data: Matrix, k: int) -> np.ndarray:
+    return tall.empty((data.shape[0], k), np.float64, data.workers)
+
+
+def _padded(F: np.ndarray, k: int) -> np.ndarray:
+    """Return F with columns of zeros up to k of them."""
+    return np.pad(F, ((0, 0), (0, k - F.shape[1])))

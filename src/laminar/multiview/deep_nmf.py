@@ -326,7 +326,7 @@ class MultiViewDeepNMF(LayeredViews):
                 f"{int((~views.observed.all(axis=1)).sum())} samples lack a view, and MultiViewDeepNMF is fitted to "
                 "samples that have all of them: use MultiViewSemiNMF."
             )
-        with threads.own_threads(), hooks(self, self.max_iter, X, y) as hook:
+        with threads.own_threads(), hooks(self, self.max_iter, views.arrays, y) as hook:
             rng, shared = check_random_state(self.random_state), self._shared_codes(views)
             self._warn_constant_views(shared, views)
             sizes = view_layer_sizes(self.layers, shared.views, self.n_clusters)

@@ -13,7 +13,7 @@ from .._engine.data.derived import Stacked
 from .._engine.linalg.small import safe_divide
 from .._engine.loops import recorded
 from .._engine.monitor import Callback, Monitor, Solution
-from .._utils import interrupts
+from .._utils import interrupts, tall
 from ..graphs import GraphOperator
 from .consensus import SharedCodes, all_views, reporting
 from .layers import Hidden, Pretraining
@@ -79,7 +79,7 @@ class FineTuning:
         factors = self._start(H, weights**gamma * units)
         with recorded(monitor, {"factors": factors, "weights": weights}) as loop:
             if loop.stored is not None:
-                factors, weights = loop.stored["factors"], loop.stored["weights"]
+                factors, weights = tall.placed_as(loop.stored["factors"], factors), loop.stored["weights"]
             while monitor.running:
                 powers = weights**gamma * units
                 constant = self.floor / 2 * float(powers @ energies)

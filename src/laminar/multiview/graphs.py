@@ -66,6 +66,8 @@ def view_graph(view: Matrix, array, graph: Graph) -> GraphOperator:
     >>> view_graph(wrap(X), X, KNN(1)).degree
     array([1., 2., 1.])
     """
+    if view.workers is not None:
+        return graph.build(array).on(view.workers)
     if sp.issparse(array):  # an array of all entries would be larger than the data
         return graph.build(normalize(array) if isinstance(view, Normalized) else array)
     return graph.build(dense(view.rows(slice(0, view.shape[0]))))
@@ -76,7 +78,7 @@ def edges(view: Matrix, rows: np.ndarray, observed: np.ndarray, graph: Graph) ->
     n, at = len(rows), np.flatnonzero(observed)
     if len(at) < 2:
         return sp.csr_array((n, n))
-    points = dense(view.rows(rows[at]))
+    points = view.take(rows[at])
     if points.shape[1] > len(at):
         points = coordinates(points.astype(np.float64) @ points.T)
     W = graph.build(unit_rows(points)).tocsr()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from .._engine.data.wrap import wrap
 from .._engine.linalg.small import isometry
 from .._engine.regression import best_codes
 from .._engine.semi_nmf import semi_nmf
+from .._utils import tall, threads
 from .._utils.callbacks import Hook
 from ..deep.composition import compose, keep_close, pretrain, regress
 from ..deep.pretraining import layer_monitor, layer_sizes
@@ -159,12 +160,20 @@ def common_length(view: Normalized, H: np.ndarray, components: np.ndarray) -> fl
     >>> common_length(view, np.eye(2), np.eye(2))
     4.0
     """
-    H, Z, mean = H.astype(np.float64), components.astype(np.float64), view.mean.astype(np.float64)
+    basis, observed = np.vstack([view.mean, components]).astype(np.float64), view.observed
+
+    def with_ones(b: slice) -> np.ndarray:
+        return np.column_stack([np.ones(b.stop - b.start), H[b]])
+
+    def square_of(b: slice) -> np.ndarray:
+        rows = with_ones(b)[observed[b]]
+        return rows.T @ rows
+
     # Rows that were not observed are zero in the base, so that only ||R||^2 must leave them out.
-    sums = view.base.T.product(np.column_stack([np.ones(len(H)), H]).astype(view.dtype)).astype(np.float64)
-    rows = np.column_stack([np.ones(len(H)), H])[view.observed]
-    basis = np.vstack([mean, Z])
-    inner, square = float(np.vdot(sums.T, basis)), float(np.vdot(rows.T @ rows, basis @ basis.T))
+    extended = tall.fill(tall.empty((len(H), 1 + H.shape[1]), view.dtype, tall.workers_of(H)), with_ones)
+    sums = view.base.T.product(extended).astype(np.float64)
+    square = float(np.vdot(threads.total(square_of, tall.cut(H, tall.ROWS)), basis @ basis.T))
+    inner = float(np.vdot(sums.T, basis))
     return view.base.scale * max(inner, 0.0) / square if square > 0 else 0.0
 
 
@@ -176,5 +185,5 @@ def in_units(layers: Sequence[Layer], size: float) -> list[Layer]:
         return A * A.dtype.type(back)
 
     first, *rest = layers
-    first = Layer(divided(first.weights), divided(first.components), first.representation)
-    return [first, *(Layer(layer.weights, divided(layer.components), layer.representation) for layer in rest)]
+    first = replace(first, weights=divided(first.weights), components=divided(first.components))
+    return [first, *(replace(layer, components=divided(layer.components)) for layer in rest)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -16,7 +17,9 @@ from .._engine.data.derived import Stacked
 from .._engine.data.matrix import collect
 from .._engine.problem import Addend, Factors, Problem
 from .._engine.terms import Majoriser, SplitRows, SquaredFit, Term
-from .._utils import threads
+from .._utils import tall, threads
+from .._utils.workers.array import RemoteGroup
+from .._utils.workers.pool import Workers
 
 
 def missing_views(
@@ -52,8 +55,8 @@ class MissingFit:
 
     def __init__(self, data: Stacked, observed: np.ndarray, *, ridge: float = 0.1, centre: np.ndarray | None = None):
         self.data, self.centre = data, centre
-        self.patterns, pattern = np.unique(observed, axis=0, return_inverse=True)
-        self.rows = [np.flatnonzero(pattern.ravel() == i) for i in range(len(self.patterns))]
+        self.patterns, pattern, self.counts = np.unique(observed, axis=0, return_inverse=True, return_counts=True)
+        self.groups = [_rows_of(pattern.ravel(), i, data.workers) for i in range(len(self.patterns))]
         self.ridges = np.where(self.patterns.all(axis=1), 0.0, ridge)
 
     def addend(self, name: str, F: Factors) -> SquaredFit:
@@ -67,23 +70,34 @@ class MissingFit:
         G = np.tensordot(self.patterns.astype(by_view.dtype), by_view, axes=1)
         ridge = self.ridges / k * np.trace(G, axis1=1, axis2=2)
         G = (G + ridge[:, None, None] * np.eye(k)).astype(Z.dtype)
-        groups = [[rows[b] for b in threads.blocks(len(rows), 256)] for rows in self.rows]
         B, sqnorm = data.product(Z), data.sqnorm
         if self.centre is not None:
-            for rows, strength in zip(self.rows, ridge, strict=True):
-                B[rows] += (strength * self.centre).astype(B.dtype)
-                sqnorm += len(rows) * float(strength * (self.centre @ self.centre))
-        return SquaredFit(B.__getitem__, G, groups, sqnorm, data.entries_per_row)
+            for group, count, strength in zip(self.groups, self.counts, ridge, strict=True):
+                threads.each(partial(_add_to_rows, B, (strength * self.centre).astype(B.dtype)), group)
+                sqnorm += int(count) * float(strength * (self.centre @ self.centre))
+        return SquaredFit(lambda rows: B[rows], G, self.groups, sqnorm, data.entries_per_row)
 
     def of_components(self, H: np.ndarray) -> SquaredFit:
         """Features of view v share ``sum_{P with v} H_P^T H_P``."""
         data, k = self.data, H.shape[1]
-        by_pattern = np.stack([H[rows].T @ H[rows] for rows in self.rows])
+        by_pattern = np.stack([threads.total(lambda rows: H[rows].T @ H[rows], group) for group in self.groups])
         ridge = self.ridges / k * np.trace(by_pattern, axis1=1, axis2=2)
         by_pattern = by_pattern + ridge[:, None, None] * np.eye(k)
         G = np.tensordot(self.patterns.T.astype(by_pattern.dtype), by_pattern, axes=1).astype(H.dtype)
         groups = [_blocks(s) for s in data.slices]
         return SquaredFit(data.T.product(H).__getitem__, G, groups, data.sqnorm, data.T.entries_per_row)
+
+
+def _rows_of(pattern: np.ndarray, number: int, workers: Workers | None) -> threads.Items:
+    """Return the samples of one pattern, cut into arrays of indices."""
+    if workers is not None:
+        return RemoteGroup(workers.put(pattern, (), pattern.dtype), number, 256)
+    rows = np.flatnonzero(pattern == number)
+    return [rows[b] for b in threads.tiles(len(rows), 256)]
+
+
+def _add_to_rows(B: np.ndarray, row: np.ndarray, rows: np.ndarray) -> None:
+    B[rows] = B[rows] + row
 
 
 def _blocks(view: slice) -> list[slice]:
@@ -111,8 +125,8 @@ class _Gathered:
 
     def majoriser(self, F: np.ndarray) -> Majoriser:
         found = self.term.majoriser(F)
-        B = collect(found.linear, threads.blocks(len(F), 1024), F.shape, F.dtype)
-        return Majoriser(B.__getitem__, found.G, found.row_curvature, found.column_weights)
+        B = collect(found.linear, tall.cut(F, 1024), F.shape, F.dtype)
+        return Majoriser(lambda rows: B[rows], found.G, found.row_curvature, found.column_weights)
 
     def split_gradient(self, F: np.ndarray) -> SplitRows:
         return self.term.split_gradient(F)

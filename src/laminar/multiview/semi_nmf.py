@@ -244,7 +244,7 @@ class MultiViewSemiNMF(SharedCoder):
         views = self._read(X, observed)
         if y is not None and self.alpha > 0:
             warn_uninformative(read_labels(y, len(views.observed)), stacklevel=3)
-        with threads.own_threads(), hooks(self, self.max_iter, X, y) as hook:
+        with threads.own_threads(), hooks(self, self.max_iter, views.arrays, y) as hook:
             shared = self._shared_codes(views)
             self._warn_constant_views(shared, views)
             self._keep(shared, *self._solve(shared, views, y, self._monitor(shared, hook)))
@@ -279,7 +279,7 @@ class MultiViewSemiNMF(SharedCoder):
             graph = named_graph(self.neighbor_graph, self.n_clusters, views.observed)
             weights = agreement_weights(whole.compact.parts, views.observed, graph, rng)
         operator = classes_graph(y, self.alpha, len(views.observed))
-        penalties = [] if operator is None else [smooth_codes(operator, 1.0)]
+        penalties = [] if operator is None else [smooth_codes(operator.on(whole.views.workers), 1.0)]
         shared = replace(whole, views=whole.compact, penalties=penalties)
 
         def finish(solution: Solution) -> tuple[Solution, list[list[Layer]]]:

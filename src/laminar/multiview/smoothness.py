@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
@@ -80,7 +81,7 @@ class SmoothOverViews:
 
     def majoriser(self, F: np.ndarray) -> Majoriser:
         """Return the bound that touches the penalty at F."""
-        r = np.max([operator.row_curvature for operator in self.operators], axis=0).astype(F.dtype)
+        r = reduce(np.maximum, (operator.row_curvature for operator in self.operators)).astype(F.dtype)
         c, gradient = self.scales.sum(axis=0).astype(F.dtype), self._gradient(F)
         return Majoriser(lambda b: r[b, None] * c * F[b] - gradient[b], None, r, c)
 

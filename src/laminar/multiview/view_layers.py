@@ -11,7 +11,7 @@ from .._base.clusters import Readout, reader, side_by_side
 from .._base.coding import Layer, in_units_of
 from .._engine.constraints import NonNegative
 from .._engine.regression import best_codes
-from .._utils import threads
+from .._utils import tall, threads
 from .._utils.typing import ViewData
 from .._utils.views import Views
 from .base import SharedCoder
@@ -146,7 +146,8 @@ class LayeredViews(SharedCoder):
     def _codes_at(self, X, places: list, observed=None) -> list[np.ndarray]:  # type: ignore[override]
         with threads.own_threads():
             views = self._read_new(X, observed)
-            return [self._coded(views) if view is None else self._coded_alone(views, i, view) for i, view in places]
+            codes = [self._coded(views) if view is None else self._coded_alone(views, i, view) for i, view in places]
+            return [tall.returned(H) for H in codes]
 
     def _coded_alone(self, views: Views, i: int, view: object) -> np.ndarray:
         """Return codes of samples on one layer of one view."""

@@ -340,7 +340,7 @@ def isometric(part: Matrix, *, max_samples: int = 1500) -> Matrix:
     ((4, 3), True)
     """
     n, p = part.shape
-    if p <= n or n > max_samples or not part.has_gram:
+    if p <= n or n > max_samples or not part.has_gram or part.workers is not None:
         return part
     return wrap((coordinates(part.T.gram()) * part.scale).astype(part.dtype))
 

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._utils.stored import Stored
+from ..._utils.workers.array import DistributedArray
 
 MOST = 1 << 26  # bytes of an array that are read; of a larger one, those of rows at equal distances
 
@@ -52,6 +53,9 @@ def _parts(value: Any) -> list:
     if isinstance(value, Stored):
         step = -(-value.shape[0] * value.shape[1] * value.dtype.itemsize // MOST)
         return [value.shape, list(value.extent), value.read(slice(None, None, step))]
+    if isinstance(value, DistributedArray):
+        rows: Any = value
+        return [value.shape, value.blocks().each(lambda b: digest(np.asarray(rows[b])))]
     if isinstance(value, Mapping):
         return [part for pair in value.items() for part in pair]
     if isinstance(value, list | tuple):

@@ -159,6 +159,17 @@ class Matrix(ABC):
         """Return ``X @ R``."""
         return collect(self.times(R), self.blocks(R.shape[1]), (self.shape[0], R.shape[1]), self.dtype)
 
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Return some rows in unit scale as an array in this process, by increasing indices: few of them."""
+        if self.workers is None:
+            return dense(self.rows(rows))
+
+        def found(b: slice) -> np.ndarray:
+            inside = rows[(rows >= b.start) & (rows < b.stop)]
+            return self.rows(inside) if len(inside) else np.empty((0, self.shape[1]), self.dtype)
+
+        return np.concatenate(self.workers.blocks(None).each(found))
+
     def distance(self, F: np.ndarray, M: np.ndarray) -> float:
         """Return ``||X - F M^T||^2`` by its residual, in blocks of rows: for fits so close that Grams cancel."""
         A, B = (M, F) if self.flipped else (F, M)

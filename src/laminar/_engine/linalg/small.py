@@ -21,7 +21,8 @@ def safe_divide(a: np.ndarray | float, b: np.ndarray, *, floor: float = 0.0, fil
     (array([0.25, 0.  ]), array([[0.5, inf],
            [0. , inf]]))
     """
-    shape, dtype = np.broadcast_shapes(np.shape(a), b.shape), a.dtype if isinstance(a, np.ndarray | DeviceArray) else b.dtype
+    dtype = a.dtype if isinstance(a, np.ndarray | DeviceArray) else b.dtype
+    shape = np.broadcast_shapes(np.shape(a), b.shape)
     place = tall.workers_of(a) or tall.workers_of(b)
     out = np.full(shape, fill, dtype) if place is None else tall.fill(place.empty(shape[1:], dtype), lambda _: fill)
     return np.divide(a, b, out=out, where=b > floor)

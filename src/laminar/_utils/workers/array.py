@@ -55,7 +55,7 @@ class RemoteGroup(threads.Elsewhere):
 
         def of_block(b: slice) -> list:
             rows = b.start + np.flatnonzero(marks[b] == number)
-            return [work(rows[part]) for part in threads.blocks(len(rows), size)]
+            return [work(rows[part]) for part in threads.tiles(len(rows), size)]
 
         return of_block
 

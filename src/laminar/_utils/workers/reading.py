@@ -16,7 +16,7 @@ from .array import DistributedArray
 from .pool import Workers
 
 DISTRIBUTED = (  # names for sentences
-    "NMF, SemiNMF, WSF, ClassDrivenNMF, SlowFeatureNMF, DeepSemiNMF, DeepWSF and MultiViewDeepNMF"
+    "NMF, SemiNMF, WSF, ClassDrivenNMF, SlowFeatureNMF, DeepSemiNMF, DeepWSF, MultiViewDeepNMF and MultiViewSemiNMF"
 )
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
