@@ -17,6 +17,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 
 from .._utils import runs
+from .._utils.callbacks import as_returned
 from .._utils.device.array import DeviceArray
 from .._utils.device.namespaces import Device, is_tensor, to_host
 
@@ -43,14 +44,16 @@ def _fitting(method: Callable) -> Callable:
             return method(self, *arguments, **keywords)
         device, before = call.device(self, method.__name__), dict(vars(self))
         vars(self).update(vars(in_memory(self)))
+        token = as_returned.set(lambda model: _on_device(model, device))
         try:
             found = call.read(device).on(method, self)
         except BaseException:
             vars(self).update(before)
             raise
-        if device is not None:
-            vars(self).update(_converted(_fitted(self), lambda name, array: _sent(array, device)))
-        return found if device is None or found is self else _sent(found, device)
+        finally:
+            as_returned.reset(token)
+        _on_device(self, device)
+        return found if found is self else _sent(found, device)
 
     return run
 
@@ -65,7 +68,7 @@ def _using(method: Callable) -> Callable:
         alone = call.data is None or method.__name__ == "mapping"  # results are of the fit
         device = Device.of(vars(self).get("components_")) if alone else call.device(self, method.__name__)
         found = call.read(device).on(method, in_memory(self))
-        return found if device is None else _sent(found, device)
+        return _sent(found, device)
 
     return run
 
@@ -148,10 +151,18 @@ def _read_attribute(name: str, value: Any) -> Any:
     return to_host(value)
 
 
-def _sent(value: Any, device: Device) -> Any:
+def _on_device(model: Any, device: Device | None) -> Any:
+    """Give a model fitted attributes on a device, in place; None leaves those of numpy."""
+    vars(model).update(_converted(_fitted(model), lambda name, array: _sent(array, device)))
+    return model
+
+
+def _sent(value: Any, device: Device | None) -> Any:
     """Return an array of numbers as a tensor; anything else as it is."""
     if isinstance(value, DeviceArray):
         return value.data
+    if device is None:
+        return value
     return device.send(value) if isinstance(value, np.ndarray) and value.dtype.kind in "bif" else value
 
 

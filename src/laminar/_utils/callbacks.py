@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +27,9 @@ except ImportError:
         """Return the method unchanged, for older scikit-learn, which has no callbacks."""
         return method
 
+
+as_returned: ContextVar[Callable[[Any], Any]] = ContextVar("laminar_returned", default=lambda model: model)
+"""From a model inside of a fit to one as `fit` returns it: with tensors, where X is one."""
 
 Hook = Callable[..., bool]  # (iteration, objective, fitted) -> whether to stop
 
@@ -76,7 +80,7 @@ class FitState:
         model : estimator
             With all fitted attributes.
         """
-        return self.fitted()
+        return as_returned.get()(self.fitted())
 
     def codes(self) -> np.ndarray:
         """Return the codes of the training samples, of the top layer.

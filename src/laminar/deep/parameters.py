@@ -52,11 +52,6 @@ class DeepParameters(Layered):
         return not self._network and self.batch_size is None and self.rule == "fast"
 
     @property
-    def _on_devices(self) -> bool:  # type: ignore[override]
-        """Whether X may be on a device."""
-        return self._streams
-
-    @property
     def _invariant(self) -> bool:
         """Whether penalties are multiplied by the sizes of the components."""
         return self.scale == "invariant" or (self.scale == "auto" and self.rule == "fast")

@@ -152,7 +152,6 @@ class NMF(NonNegativeData, Factorizer):
     """
 
     _streams = True
-    _on_devices = True
     _parameter_constraints: dict = {
         **Factorizer._parameter_constraints,
         "loss": [StrOptions({"frobenius", "kl"})],
@@ -198,6 +197,11 @@ class NMF(NonNegativeData, Factorizer):
     @property
     def _is_nenmf(self) -> bool:
         return self.rule == "published" and self.solver == "apg" and self.loss == "frobenius"
+
+    @property
+    def _on_devices(self) -> bool:  # type: ignore[override]
+        """Whether X may be on a device: the loop of NeNMF is for arrays in memory."""
+        return not self._is_nenmf
 
     @property
     def _rule(self) -> Rule:

@@ -171,7 +171,6 @@ class WSF(Ridged, Penalized):
     """
 
     _streams = True
-    _on_devices = True
     _uses_labels = True
     _parameter_constraints: dict = {
         **Ridged._parameter_constraints,
@@ -247,6 +246,11 @@ class WSF(Ridged, Penalized):
         alphas = read_alphas(self.alpha, len(attributes))
         spec = Labels(self.weight, bandwidth=self.bandwidth)
         return [(alpha, spec.link(X, a)) for alpha, a in zip(alphas, attributes, strict=True)]
+
+    @property
+    def _on_devices(self) -> bool:  # type: ignore[override]
+        """Whether X may be on a device: other graphs compare samples, or are sparse matrices."""
+        return self._is_labels and self.weight == "binary"
 
     @property
     def _is_labels(self) -> bool:

@@ -134,8 +134,8 @@ class Matrix(ABC):
         return {name: value for name, value in vars(self).items() if name not in derived}
 
     @property
-    def workers(self) -> Place | None:
-        """The place that holds the rows of this matrix; those of a transpose, features, are in this process."""
+    def workers(self) -> Any:
+        """The `Place` that holds the rows of this matrix; those of a transpose, features, are in this process."""
         return None if self.flipped else self.holders
 
     def cut(self, size: int) -> threads.Items:

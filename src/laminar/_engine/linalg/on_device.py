@@ -83,7 +83,8 @@ class _Tiles:
     def go_on(self, change: Any, inner_tol: float) -> bool:
         """Mark the rows of tiles that a sweep moved by more than a part of what the first one did."""
         xp, n = self.H.device.xp, len(self.H)
-        filled = xp.concat([change, xp.zeros_like(change[: -n % self.tile])])
+        missing = xp.zeros(-n % self.tile, dtype=change.dtype, device=self.H.device.name)
+        filled = xp.concat([change, missing])
         sums = xp.sum(xp.reshape(filled, (-1, self.tile)), axis=1)
         if self.first is None:
             self.first = sums
