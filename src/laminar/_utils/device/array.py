@@ -149,14 +149,15 @@ class DeviceArray(PlacedArray, NDArrayOperatorsMixin):
             return self._matmul(*inputs)
         if ufunc not in UFUNCS:
             return NotImplemented
-        types = _input_types(ufunc, inputs, dtype)
-        found = getattr(self.device.xp, UFUNCS[ufunc])(*(self.raw(x, t) for x, t in zip(inputs, types, strict=True)))
+        types, xp = _input_types(ufunc, inputs, dtype), self.device.xp
+        operands = [self.raw(x, t) for x, t in zip(inputs, types, strict=True)]
+        if where is not True:  # as a divisor, 1 where there is nothing to divide
+            where = self.raw(where)
+            operands[-1] = xp.where(where, operands[-1], self.raw(1, types[-1]))
+        found = self.like(getattr(xp, UFUNCS[ufunc])(*operands))
         if target is None:
-            return self.like(found)
-        if where is not True:
-            xp = self.device.xp
-            found = xp.where(self.raw(where), self.raw(self.like(found), target.dtype), target.data)
-        target[...] = self.like(found)
+            return found
+        target[...] = found if where is True else self.like(xp.where(where, self.raw(found, target.dtype), target.data))
         return target
 
     def _matmul(self, left: Any, right: Any) -> Any:
