@@ -102,6 +102,7 @@ class Coder(LayerOutput):
     """Base of the models with clusters: transform, score, cluster, from ``components_``, ``layers_``, ``clusters_``."""
 
     loss = "frobenius"
+    _takes_tensors = True
     _uses_labels = False  # whether codes of the fit depend on y
     _streams = False  # whether X on disk is read by blocks, where it does not fit into memory, and X on workers used
     _constraints: Mapping[str, Constraint] = {"H": NonNegative(), "Z": NonNegative()}
@@ -155,7 +156,7 @@ class Coder(LayerOutput):
                 f"{type(self).__name__} stopped at max_iter={self.max_iter} before it converged; "
                 "raise max_iter, or tol if this is precise enough.",
                 ConvergenceWarning,
-                stacklevel=5,  # the caller of fit, seen through scikit-learn's wrapper
+                stacklevel=5 + self._takes_tensors,  # the caller of fit, seen through wrappers
             )
 
     def fit_transform(

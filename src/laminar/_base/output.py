@@ -34,13 +34,15 @@ class LayerOutput(TransformerMixin, Estimator):
     readout: str = "auto"
     _main = -1  # the layer of ``components_``, whose columns have plain names
     _code_form, _cluster_form = "raw", "whitened"  # what readout="auto" means
+    _takes_tensors = False  # whether public methods are wrapped for tensors (`tensors`)
     _on_devices = False  # whether X may be on a device; tensors give tensors then
 
     def __init_subclass__(cls, **keywords):
         # scikit-learn's wrapper of `transform` has the names of the constructed layer alone; `_output` takes its place.
         super().__init_subclass__(auto_wrap_output_keys=None, **keywords)
         cls._sklearn_auto_wrap_output_keys = {"transform"}
-        wrap_methods(cls)
+        if cls._takes_tensors:
+            wrap_methods(cls)
 
     # ---- which layers --------------------------------------------------------------------------------------------
 

@@ -34,7 +34,7 @@ def _warn_of_large_codes(model) -> None:
         'other, and small changes of X change the codes by much. Use ridge="auto" and rule="fast", or fit_offset=True '
         "in SemiNMF, or shift X to be non-negative.",
         ConvergenceWarning,
-        stacklevel=7,
+        stacklevel=8,
     )
 
 

@@ -47,7 +47,10 @@ def _fitting(method: Callable) -> Callable:
         token = as_returned.set(lambda model: _on_device(model, device))
         try:
             found = call.read(device).on(method, self)
-        except BaseException:
+        except KeyboardInterrupt:  # the model is fitted as of the last iteration
+            _on_device(self, device)
+            raise
+        except Exception:
             vars(self).update(before)
             raise
         finally:

@@ -29,6 +29,8 @@ class ViewCoder(Coder):
     An estimator implements the codes of views, ``_coded``, and the part of the views they explain, ``_explained``.
     """
 
+    _takes_tensors = False  # X is several arrays
+
     @clear_errors()
     def _read(self, X, observed=None, *, allow_missing: bool = True) -> Views:
         """Read the views to fit, all of one floating type, and set their names and sizes."""

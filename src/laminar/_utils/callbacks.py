@@ -158,7 +158,8 @@ def _end_interrupted(estimator: Any, run: runs.Run | None) -> None:
     cure = begun if run is None else run.cure()
     end_interrupted(
         f"{type(estimator).__name__} was interrupted in iteration {estimator.n_iter_}: it is fitted as of then, and "
-        f"converged_ is False. {cure}"
+        f"converged_ is False. {cure}",
+        stacklevel=6 + getattr(estimator, "_takes_tensors", False),  # the caller of fit, seen through wrappers
     )
 
 

@@ -316,7 +316,7 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         data, attribute = wrap(X), self._attribute(y, X.shape[0])
         owner = self._owners(attribute, y is None)
         if y is not None:
-            warn_uninformative([attribute], stacklevel=5, singletons=True, one_class=len(np.unique(owner)) > 1)
+            warn_uninformative([attribute], stacklevel=6, singletons=True, one_class=len(np.unique(owner)) > 1)
         self.classes_, self.component_classes_ = attribute.classes, owner
         self._has_classes = bool(attribute.known.any())  # of names alone, which component has which is arbitrary
         mask = ClassMask(attribute, owner, data.dtype, data.workers)

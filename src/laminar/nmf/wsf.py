@@ -229,7 +229,7 @@ class WSF(Ridged, Penalized):
 
     def _problem(self, X, y, groups) -> Factorization:
         if y is not None:
-            warn_uninformative(read_labels(y, X.shape[0]), stacklevel=5, singletons=not self._is_labels)
+            warn_uninformative(read_labels(y, X.shape[0]), stacklevel=6, singletons=not self._is_labels)
         data = wrap(X)
         graphs = [(alpha, graph) for alpha, graph in self._graphs(X, y, groups) if graph.degree.any()]
         return self._factorization(data, [term for alpha, graph in graphs for term in self._smooth(graph, alpha, data)])
