@@ -97,7 +97,8 @@ def compare(name: str, theirs: Callable, ours: Any, X: torch.Tensor, repeats: in
     left = goal / float(torch.linalg.norm(X))
     theirs_median = np.median([spent for spent, _ in pairs])
     print(
-        f"{name:42} {median_ratio(pairs):6.2f} x  theirs {theirs_median:.2f} s to {left:.4f} of ||X||; {spread(pairs)}"
+        f"{name:42} {median_ratio(pairs):6.2f} x  theirs {theirs_median:.2f} s to {left:.4f} of ||X||; {spread(pairs)}",
+        flush=True,
     )
 
 
