@@ -11,8 +11,13 @@ EXAMPLES = {page.name: found for page in PAGES if (found := re.search(r"```pytho
 WITHOUT_EXAMPLE = {"architecture.md", "methods.md", "multiview-scores.md"}  # how it is built, mathematics, tables
 
 
+NEEDS = {"accelerators.md": "torch"}  # in no extra that tests are run with
+
+
 @pytest.mark.parametrize("page", EXAMPLES)
 def test_first_example_runs(page):
+    if page in NEEDS:
+        pytest.importorskip(NEEDS[page], reason=f"{NEEDS[page]} is not installed")
     exec(EXAMPLES[page].group(1), {})
 
 

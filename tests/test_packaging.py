@@ -68,7 +68,13 @@ def test_extra_of_users_is_imported(extra):
 
 
 def test_extras_are_complete():
-    assert set(EXTRAS) == {"images", "video", "tables", "arrays", "omics", "plots", "dask", "bench", "dev", "all"}
+    of_users = {"images", "video", "tables", "arrays", "omics", "plots", "dask", "torch"}
+    assert set(EXTRAS) == of_users | {"bench", "dev", "all"}
+
+
+@pytest.mark.parametrize("extra", ["all", "dev"])
+def test_torch_is_an_extra_of_its_own(extra):
+    assert not [line for line in EXTRAS[extra] if "torch" in line]
 
 
 # Version and module

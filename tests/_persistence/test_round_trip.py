@@ -1,5 +1,6 @@
 """Every estimator through save and load: the same parameters, and every result of the same bits."""
 
+import inspect
 import pickle
 import warnings
 from dataclasses import fields, replace
@@ -56,7 +57,7 @@ def results(model, new):
 
 
 def _keywords(model):
-    return model.inverse_transform.__code__.co_varnames
+    return inspect.signature(model.inverse_transform).parameters
 
 
 def _has_no_classes(model, method):

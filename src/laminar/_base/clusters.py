@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from .._engine.linalg.blocked import gram
 from .._engine.linalg.small import isometry, unit_rows, whitener
 from .._utils import tall
+from .._utils.device.array import DeviceArray
 from .._utils.progress import stage
 from .._utils.validation import check_choice
 from .._utils.workers.reading import by_rows, is_dask
@@ -85,7 +86,7 @@ def embed(H: np.ndarray, W: np.ndarray) -> np.ndarray:
     array([[0.6, 0.8]])
     """
     # Codes that are all zero span nothing: every sample is alike.
-    return unit_rows(H @ W) if W.shape[1] else np.zeros((len(H), 1))
+    return unit_rows(H @ W) if W.shape[1] else tall.zeros((len(H), 1), np.float64, tall.workers_of(H))
 
 
 def subsample(E: np.ndarray, max_samples: int, rng: np.random.RandomState) -> np.ndarray:
@@ -165,13 +166,14 @@ class Clusters:
         """Return the fitted model that predicts clusters."""
         stage(f"k-means of {len(H)} samples, {n_clusters} clusters")
         sample = subsample(H, max(self.max_samples, 100 * n_clusters), check_random_state(self.random_state))
-        return kmeans(self.features(np.asarray(sample)), n_clusters, self.random_state, self.n_init)
+        sample = sample if isinstance(sample, DeviceArray) else np.asarray(sample)
+        return kmeans(tall.to_host(self.features(sample)), n_clusters, self.random_state, self.n_init)
 
     def predict(self, H: np.ndarray, n_clusters: int) -> np.ndarray:
         """Return the cluster of each row of codes."""
         if is_dask(H):
             return by_rows(partial(self.without_codes(n_clusters).predict, n_clusters=n_clusters), H)
-        return self._fit(n_clusters).predict(self.features(H))
+        return self._fit(n_clusters).predict(tall.to_host(self.features(H)))
 
     def without_codes(self, n_clusters: int) -> Clusters:
         """Return a copy without the codes of the training samples, which predicts this number of clusters."""

@@ -27,9 +27,10 @@ from .._engine.regression import best_codes, best_factor
 from .._engine.solve import solve
 from .._engine.updates import multiplicative
 from .._utils import tall, threads
+from .._utils.device.array import DeviceArray
 from .._utils.progress import stages
 from .._utils.typing import Data
-from .._utils.validation import check_choice, check_features, clear_errors, read_data
+from .._utils.validation import check_choice, check_features, check_on_device, clear_errors, read_data
 from .._utils.workers.array import DistributedArray
 from .._utils.workers.reading import by_rows, is_dask
 from .clusters import Clusters, Joined, Readout, refuse_without_codes, side_by_side
@@ -101,6 +102,7 @@ class Coder(LayerOutput):
     """Base of the models with clusters: transform, score, cluster, from ``components_``, ``layers_``, ``clusters_``."""
 
     loss = "frobenius"
+    _takes_tensors = True
     _uses_labels = False  # whether codes of the fit depend on y
     _streams = False  # whether X on disk is read by blocks, where it does not fit into memory, and X on workers used
     _constraints: Mapping[str, Constraint] = {"H": NonNegative(), "Z": NonNegative()}
@@ -154,7 +156,7 @@ class Coder(LayerOutput):
                 f"{type(self).__name__} stopped at max_iter={self.max_iter} before it converged; "
                 "raise max_iter, or tol if this is precise enough.",
                 ConvergenceWarning,
-                stacklevel=5,  # the caller of fit, seen through scikit-learn's wrapper
+                stacklevel=5 + self._takes_tensors,  # the caller of fit, seen through wrappers
             )
 
     def fit_transform(
@@ -333,14 +335,11 @@ class Coder(LayerOutput):
     def _check_codes(self, H, layer: Layer):
         """Check codes of a layer: an array or sparse matrix of finite numbers."""
         k = len(layer.components)
-        H = check_array(
-            H,
-            accept_sparse=("csr", "csc"),
-            dtype=[np.float64, np.float32],
-            ensure_2d=False,
-            allow_nd=True,
-            input_name="H",
-        )
+        checks = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32], "ensure_2d": False}
+        if isinstance(H, DeviceArray):
+            H = check_on_device(H, "H")
+        else:
+            H = check_array(H, allow_nd=True, input_name="H", **checks)
         if H.ndim != 2 or H.shape[1] != k:
             raise ValueError(f"H must have shape (n_samples, {k}), got {H.shape}.")
         return H
@@ -483,4 +482,5 @@ class Coder(LayerOutput):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.array_api_support = self._on_devices
         return tags

@@ -28,10 +28,12 @@ from .._engine.starts import STARTS, best_components, learned_on_subsample, name
 from .._engine.updates import Update
 from .._utils import tall, threads
 from .._utils.callbacks import CallbackSupportMixin, Hook, hooks, with_callbacks
+from .._utils.device.namespaces import to_host
 from .._utils.typing import Data
 from .coding import Coder, Layer, in_units_of
 from .output import OUTPUT
 from .rules import Published, Rule
+from .tensors import in_memory
 
 Value = TypeVar("Value", float, np.ndarray)
 Pair = tuple[np.ndarray, np.ndarray]
@@ -322,7 +324,8 @@ class Factorizer(CallbackSupportMixin, Coder):
                 raise ValueError(f"init: a fitted model must have components_, as NMF has; got {type(given).__name__}.")
             # Of our own models, frozen or not, raw codes of ``components_`` whatever their ``layer`` and ``readout``.
             own = isinstance(getattr(given, "estimator", given), Coder)
-            given = given._transform(X) if own else given.transform(X), given.components_
+            given = in_memory(given) if own else given
+            given = given._transform(X) if own else given.transform(tall.to_host(X)), given.components_
         if len(given) != 2:
             raise ValueError(f"init must hold two arrays (H, Z), got {len(given)}.")
         if given[0] is None:
@@ -338,7 +341,7 @@ class Factorizer(CallbackSupportMixin, Coder):
 
     def _check_factor(self, name: str, F, shape: tuple[int, int], constraint: Constraint) -> np.ndarray:
         """Check a factor to start from: its shape, finiteness and sign."""
-        F = np.asarray(F)
+        F = np.asarray(to_host(tall.to_host(F)))
         if F.shape != shape:
             raise ValueError(f"init: {name} must have shape {shape}, got {F.shape}.")
         if F.dtype.kind not in "fiub":

@@ -17,6 +17,7 @@ from .._persistence.estimator import Estimator
 from .._utils import tall
 from .._utils.workers.reading import is_dask
 from .clusters import READOUTS, Readout, reader, side_by_side
+from .tensors import in_memory, wrap_methods
 
 OUTPUT: dict = {"readout": [StrOptions({"auto", *READOUTS})], "layer": [Integral, str]}
 """Constraints of the parameters ``readout`` and ``layer``."""
@@ -33,11 +34,15 @@ class LayerOutput(TransformerMixin, Estimator):
     readout: str = "auto"
     _main = -1  # the layer of ``components_``, whose columns have plain names
     _code_form, _cluster_form = "raw", "whitened"  # what readout="auto" means
+    _takes_tensors = False  # whether public methods are wrapped for tensors (`tensors`)
+    _on_devices = False  # whether X may be on a device; tensors give tensors then
 
     def __init_subclass__(cls, **keywords):
         # scikit-learn's wrapper of `transform` has the names of the constructed layer alone; `_output` takes its place.
         super().__init_subclass__(auto_wrap_output_keys=None, **keywords)
         cls._sklearn_auto_wrap_output_keys = {"transform"}
+        if cls._takes_tensors:
+            wrap_methods(cls)
 
     # ---- which layers --------------------------------------------------------------------------------------------
 
@@ -106,6 +111,9 @@ class LayerOutput(TransformerMixin, Estimator):
 
     # ---- model files ---------------------------------------------------------------------------------------------
 
+    def _in_memory(self) -> Self:
+        return in_memory(self)
+
     _sample_attributes: tuple[str, ...] = ()  # fitted attributes with a row for each training sample
 
     def _without_training_codes(self) -> Self:
@@ -134,7 +142,9 @@ class LayerOutput(TransformerMixin, Estimator):
         adapter = _get_container_adapter("transform", self)
         if adapter is None or is_dask(H):
             return H
-        return adapter.create_container(H, X, columns=self._column_names(places, [part.shape[1] for part in parts]))
+        return adapter.create_container(
+            tall.to_host(H), X, columns=self._column_names(places, [part.shape[1] for part in parts])
+        )
 
     def _place_name(self, place) -> str:
         return f"layer{place}"

@@ -34,7 +34,7 @@ def _warn_of_large_codes(model) -> None:
         'other, and small changes of X change the codes by much. Use ridge="auto" and rule="fast", or fit_offset=True '
         "in SemiNMF, or shift X to be non-negative.",
         ConvergenceWarning,
-        stacklevel=7,
+        stacklevel=8,
     )
 
 
@@ -109,7 +109,7 @@ class Ridged(Factorizer):
 
     def _with_offset(self, data: Matrix, H: np.ndarray, ridge: float) -> np.ndarray:
         """Return the components of given codes, and the offset as the last column."""
-        ones = np.ones((len(H), 1), H.dtype)
+        ones = np.ones_like(H[:, :1])
         weights = np.append(np.full(H.shape[1], ridge), 0.0)
         return best_factor(data.T, np.hstack([H, ones]), Free(), ridge=weights)
 

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._utils import tall, threads
+from .._utils.place import Place
 from .._utils.stored import refuse_stored
 from .._utils.typing import ViewData
 from .._utils.validation import clear_errors
 from .._utils.views import Views, first_view, is_table, prepared, read_views, split_columns
-from .._utils.workers.pool import Workers
 from .._utils.workers.reading import is_dask, refuse_dask
 from .._utils.workers.views import has_dask, read_dask_views
 from .coding import Coder
@@ -28,6 +28,8 @@ class ViewCoder(Coder):
 
     An estimator implements the codes of views, ``_coded``, and the part of the views they explain, ``_explained``.
     """
+
+    _takes_tensors = False  # X is several arrays
 
     @clear_errors()
     def _read(self, X, observed=None, *, allow_missing: bool = True) -> Views:
@@ -227,7 +229,7 @@ def _by_position(X, view_sizes) -> Mapping[Hashable, Any]:
     return split_columns(X, view_sizes)
 
 
-def _no_entries(shape: tuple[int, int], dtype: np.dtype, workers: Workers | None) -> Any:
+def _no_entries(shape: tuple[int, int], dtype: np.dtype, workers: Place | None) -> Any:
     """Return a view that no sample has."""
     return sp.csr_array(shape, dtype=dtype) if workers is None else tall.zeros(shape, dtype, workers)
 

@@ -86,7 +86,7 @@ def offset_fit(data: Matrix, ridge: float) -> Addend:
 
     def term(name: str, F: Factors) -> Term:
         if name == "Z":
-            ones = np.ones((len(F["H"]), 1), F["H"].dtype)
+            ones = np.ones_like(F["H"][:, :1])
             weights = np.append(np.full(F["H"].shape[1], ridge), 0.0)
             return SquaredFit.of(data.T, np.hstack([F["H"], ones]), weights)
         Z, b = np.ascontiguousarray(F["Z"][:, :-1]), F["Z"][:, -1]

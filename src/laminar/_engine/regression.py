@@ -59,7 +59,7 @@ def _without_gram(data: Matrix, Z: np.ndarray, H: np.ndarray, *, tol: float = 1e
     size = np.linalg.norm(A, axis=0)
 
     def work(b: slice) -> None:
-        h, y = H[b].astype(np.float64), Y[b]
+        h, y = tall.to_host(H[b]).astype(np.float64), tall.to_host(Y[b])
         residual = h @ A.T - y
         gradient = residual @ A
         allowed = tol * np.linalg.norm(y, axis=1, keepdims=True) * size

@@ -68,7 +68,7 @@ def nndsvd(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
     size, turned = np.sqrt(s * lengths[0] * lengths[1]), np.where(sign == 0, 1.0, -1.0)
 
     def part(F: np.ndarray, length: np.ndarray) -> np.ndarray:
-        padded = np.zeros((len(F), k))
+        padded = tall.zeros((len(F), k), np.float64, tall.workers_of(F))
         padded[:, : len(s)] = safe_divide(size * np.maximum(turned * F, 0), np.where(size > 0, length, 0))
         return padded
 
@@ -113,7 +113,7 @@ def svd(data: Matrix, k: int, rng: np.random.RandomState) -> Start:
 
     def rows(b: slice) -> np.ndarray:
         u = U[b] * sign
-        padded = np.zeros((len(u), k))
+        padded = tall.zeros((len(u), k), np.float64, tall.workers_of(u))
         padded[:, :r] = u
         padded[:, : r + 1] -= np.minimum(0, u.min(1, keepdims=True))
         return padded
@@ -264,7 +264,9 @@ def _nearly_positive_combination(V: np.ndarray) -> np.ndarray:
     if x is not None:
         return x
     if tall.workers_of(V) is not None:
-        raise ValueError('init="lp": X has no positive vector among its singular vectors; on workers use "kmeans".')
+        raise ValueError(
+            'init="lp": X has no positive vector among its singular vectors; on workers or a device use "kmeans".'
+        )
     size = _row_sizes(V)
     nonzero = size > 1e-12 * size.max()
     W, x = V[nonzero], np.zeros(len(V), V.dtype)
@@ -384,7 +386,7 @@ def _with_zero_components_filled(H: np.ndarray, Z: np.ndarray, rng: np.random.Ra
     Z[:, zero] = 0
 
     def rows(b: slice) -> np.ndarray:
-        filled = np.array(H[b])
+        filled = H[b].copy()
         filled[:, zero] = random_codes[b] * size
         return filled
 

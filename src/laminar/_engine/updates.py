@@ -10,7 +10,7 @@ import numpy as np
 
 from .._utils import tall, threads
 from .contracts import Constraint, Update
-from .linalg import elementwise, kernels
+from .linalg import by_place, kernels
 from .linalg.small import gram_solver
 from .nnls import nnls_solver
 from .objective import Objective
@@ -72,7 +72,7 @@ def _descend(F: np.ndarray, objective: Objective, sweeps: int, inner_tol: float)
 
     def update(G: np.ndarray) -> BlockUpdate:
         G = kernels.padded(G)
-        return lambda b, f: kernels.hals(f, majoriser.linear(b), G, sweeps, inner_tol, *majoriser.ridge(b))
+        return lambda b, f: by_place.hals(f, majoriser.linear(b), G, sweeps, inner_tol, *majoriser.ridge(b))
 
     return _by_rows(F, majoriser.G, objective.groups, update)
 
@@ -82,7 +82,7 @@ def exact(F: np.ndarray, objective: Objective, constraint: Constraint) -> np.nda
     majoriser = objective.majoriser(F)
 
     def update(G: np.ndarray) -> BlockUpdate:
-        solver = nnls_solver(G)
+        solver = tall.in_memory(nnls_solver(G))
         return lambda b, f: solver(f, majoriser.linear(b))
 
     return _by_rows(F, majoriser.G, objective.groups, update)
@@ -142,7 +142,7 @@ def multiplicative(F: np.ndarray, objective: Objective, constraint: Constraint, 
 
     def update(b: Block, f: np.ndarray) -> None:
         plus, minus = split(b)
-        elementwise.multiply(f, np.atleast_2d(plus), minus, f.dtype.type(eta))
+        by_place.multiply(f, np.atleast_2d(plus), minus, f.dtype.type(eta))
 
     return constraint.normalise(_by_rows(F, None, objective.groups, lambda _: update))
 
@@ -216,10 +216,11 @@ def least_squares(F: np.ndarray, objective: Objective, constraint: Constraint) -
     def update(G: np.ndarray) -> BlockUpdate:
         solve, singular = gram_solver(G)
 
-        def block(b: Block, f: np.ndarray) -> None:
-            f[:] = f + solve((majoriser.linear(b) - f @ G).T).T if singular else solve(majoriser.linear(b).T).T
+        @tall.in_memory
+        def change(f: np.ndarray, B: np.ndarray) -> None:
+            f[:] = f + solve((B - f @ G).T).T if singular else solve(B.T).T
 
-        return block
+        return lambda b, f: change(f, majoriser.linear(b))
 
     return _by_rows(F, majoriser.G, objective.groups, update)
 
@@ -246,7 +247,7 @@ def _by_rows(F: np.ndarray, G: np.ndarray | None, groups: Groups, update: Callab
         change = update(gram)
 
         def work(b: Block, change: BlockUpdate = change) -> None:
-            f = np.array(F[b])
+            f = F[b].copy()
             change(b, f)
             new[b] = f
 

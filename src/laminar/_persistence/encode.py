@@ -16,7 +16,8 @@ from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
-from .._utils.workers.array import DistributedArray
+from .._utils.device.namespaces import is_tensor, to_host
+from .._utils.place import PlacedArray
 from .._utils.workers.reading import is_dask
 from .classes import OBJECTS, RECORDS
 from .estimators import ESTIMATORS, fitted_kinds
@@ -117,11 +118,12 @@ class Encoder:
         raise TypeError(_unknown(value, path))
 
     def _here(self, value: Any) -> Any:
-        """Return an array on workers as one in this process, the same one every time; all else as it is."""
-        if not isinstance(value, DistributedArray) and not is_dask(value):
+        """Return an array on workers or of another library as one here, the same every time; all else as it is."""
+        if not isinstance(value, PlacedArray) and not is_dask(value) and not is_tensor(value):
             return value
         if id(value) not in self._gathered:
-            self._gathered[id(value)] = np.asarray(value), value
+            here = value.to_host() if isinstance(value, PlacedArray) else np.asarray(to_host(value))
+            self._gathered[id(value)] = here, value
         return self._gathered[id(value)][0]
 
     def _array(self, value: np.ndarray, path: str) -> Node:

@@ -79,7 +79,11 @@ class Estimator(BaseEstimator):
         TypeError
             If a parameter or attribute cannot be stored, such as a function.
         """
-        save_model(self, path, data=data, training_codes=training_codes)
+        save_model(self._in_memory(), path, data=data, training_codes=training_codes)
+
+    def _in_memory(self) -> Self:
+        """Return the estimator with arrays of numpy, if it has others."""
+        return self
 
     def _without_training_codes(self) -> Self:
         """Return a copy without what belongs to the training samples, where new samples do not need it."""

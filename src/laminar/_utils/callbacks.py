@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +27,9 @@ except ImportError:
         """Return the method unchanged, for older scikit-learn, which has no callbacks."""
         return method
 
+
+as_returned: ContextVar[Callable[[Any], Any]] = ContextVar("laminar_returned", default=lambda model: model)
+"""From a model inside of a fit to one as `fit` returns it: with tensors, where X is one."""
 
 Hook = Callable[..., bool]  # (iteration, objective, fitted) -> whether to stop
 
@@ -76,7 +80,7 @@ class FitState:
         model : estimator
             With all fitted attributes.
         """
-        return self.fitted()
+        return as_returned.get()(self.fitted())
 
     def codes(self) -> np.ndarray:
         """Return the codes of the training samples, of the top layer.
@@ -154,7 +158,8 @@ def _end_interrupted(estimator: Any, run: runs.Run | None) -> None:
     cure = begun if run is None else run.cure()
     end_interrupted(
         f"{type(estimator).__name__} was interrupted in iteration {estimator.n_iter_}: it is fitted as of then, and "
-        f"converged_ is False. {cure}"
+        f"converged_ is False. {cure}",
+        stacklevel=6 + getattr(estimator, "_takes_tensors", False),  # the caller of fit, seen through wrappers
     )
 
 

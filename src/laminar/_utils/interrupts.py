@@ -91,11 +91,11 @@ def _handling(found: Interrupt) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def end_interrupted(text: str) -> None:
+def end_interrupted(text: str, stacklevel: int) -> None:
     """Warn in an interactive session, and elsewhere raise KeyboardInterrupt."""
     if not (hasattr(sys, "ps1") or sys.flags.interactive):
         raise KeyboardInterrupt(text)
-    warnings.warn(text, InterruptedFitWarning, stacklevel=7)  # the caller of fit, seen through scikit-learn's wrapper
+    warnings.warn(text, InterruptedFitWarning, stacklevel=stacklevel + 1)
 
 
 @contextmanager

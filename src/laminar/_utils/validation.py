@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
 from . import threads
+from .device.array import DeviceArray
 from .progress import stage
 from .stored import Stored, is_streamed, refuse_stored
 from .workers.array import DistributedArray
@@ -87,6 +88,8 @@ def read_data(model: BaseEstimator, X: Any, *, streams: bool = False, **checks: 
             return X
         if is_dask(X) and streams:
             return _read_dask(model, X, checks.get("reset", True))
+        if isinstance(X, DeviceArray):
+            return _read_device(model, X, checks.get("reset", True))
         refuse_dask(X, type(model).__name__)
         refuse_stored(X, type(model).__name__)
         return validate_data(model, X, **checks)
@@ -98,6 +101,23 @@ def check_features(model: BaseEstimator, X: Any, *, reset: bool = False) -> None
     if len(X.shape) != 2:
         raise ValueError(f"X must have two dimensions, samples and features; got shape {X.shape}.")
     validate_data(model, X._meta if is_frame(X) else X, reset=reset, skip_check_array=True)
+
+
+def check_on_device(X: DeviceArray, name: str = "X") -> DeviceArray:
+    """Return an array on a device in a floating type, all of whose entries are finite."""
+    if not X.size or X.ndim != 2:
+        raise ValueError(f"{name} must have two dimensions, with a row and a column at least; got shape {X.shape}.")
+    X = X if X.dtype.kind == "f" else X.astype(np.float64)
+    if not np.isfinite([X.min(), X.max()]).all():
+        raise ValueError(f"{name} contains NaN or infinity.")
+    return X
+
+
+def _read_device(model: BaseEstimator, X: DeviceArray, reset: bool) -> DeviceArray:
+    """Check the number of features, and on the device that all entries are finite."""
+    X = check_on_device(X)
+    validate_data(model, X, reset=reset, skip_check_array=True)
+    return X
 
 
 def _read_dask(model: BaseEstimator, X: Any, reset: bool) -> DistributedArray:

@@ -315,6 +315,11 @@ class DeepSemiNMF(Batches):
         self._warn_unconverged()
         return self
 
+    @property
+    def _on_devices(self) -> bool:  # type: ignore[override]
+        """Whether X may be on a device: a graph over the samples would have to be there too."""
+        return self._streams and self.graph is None and self.objective == "reconstruction"
+
     def _check_combination(self, init) -> None:
         super()._check_combination(init)
         if self.graph is None:

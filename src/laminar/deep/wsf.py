@@ -343,7 +343,7 @@ class DeepWSF(Deep):
         X = self._validate(X, reset=True)
         self._sizes = layer_sizes(self.layers, *X.shape)
         attributes = () if y is None else read_labels(y, X.shape[0])
-        warn_uninformative(attributes, stacklevel=3)
+        warn_uninformative(attributes, stacklevel=4)
         names = attribute_names(attributes)
         alphas = read_alphas(by_name(self.alphas, names, "alphas"), len(attributes), "alphas")
         with threads.own_threads(), hooks(self, max(self.max_iter, 1), X, y) as hook:

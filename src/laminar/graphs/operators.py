@@ -13,11 +13,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._engine.data.matrix import Rows
-from .._engine.linalg import elementwise, kernels
+from .._engine.linalg import by_place, kernels
 from .._engine.terms.penalties import LaplacianRows
 from .._utils import tall, threads
 from .._utils.labels import Attribute
-from .._utils.workers.array import DistributedArray
+from .._utils.place import Place, PlacedArray
 from .._utils.workers.pool import Workers
 
 
@@ -59,7 +59,7 @@ class GraphOperator(ABC):
     def laplacian(self, H: np.ndarray) -> np.ndarray:
         """``L H``."""
         H = _as_float(H)
-        if isinstance(H, DistributedArray):
+        if isinstance(H, PlacedArray):
             plus, minus, _ = self.rows(H)
             return tall.fill(tall.empty_like(H), lambda b: plus(b) - minus(b))
         return _scale_rows(self.degree, H) - self.dot(H)
@@ -101,15 +101,12 @@ class GraphOperator(ABC):
         """R of shape (n_samples,) with ``L <= diag(r)``, by Gershgorin's theorem twice the degrees."""
         return 2 * self.degree
 
-    def on(self, workers: Workers | None) -> GraphOperator:
-        """Return the graph with what it has of every sample on the workers that have the samples; None is here."""
+    def on(self, workers: Place | None) -> GraphOperator:
+        """Return the graph with what it has of every sample in the place that has the samples; None is here."""
         return self if workers is None else self._on(workers)
 
-    def _on(self, workers: Workers) -> GraphOperator:
-        raise TypeError(
-            f"{type(self).__name__} compares samples that are on different workers: use binary label graphs or chains "
-            "there, or fit in memory, X.compute()."
-        )
+    def _on(self, workers: Place) -> GraphOperator:
+        raise _elsewhere(self, workers)
 
 
 class SparseOperator(GraphOperator):
@@ -140,6 +137,8 @@ class SparseOperator(GraphOperator):
         return self.W
 
     def _on(self, workers):
+        if not isinstance(workers, Workers):
+            raise _elsewhere(self, workers)
         return BlockwiseOperator(self.tocsr(), workers)
 
 
@@ -174,9 +173,9 @@ class ClassOperator(GraphOperator):
         codes, degree, loops = self.codes, self.degree, self.self_loops.astype(H.dtype, copy=False)
         return LaplacianRows(
             lambda b: _scale_rows(degree[b], H[b]),
-            lambda b: elementwise.class_rest(codes[b], sums, loops[b], H[b]),
+            lambda b: by_place.class_rest(codes[b], sums, loops[b], H[b]),
             # The row curvature counts a sample in its class, so that the remainder is the sum over the class.
-            lambda b: sums[codes[b]],
+            lambda b: tall.rows_of(sums, codes[b]),
         )
 
     def quad_columns(self, H):
@@ -402,21 +401,32 @@ def class_sums(codes: np.ndarray, H: np.ndarray, n_classes: int) -> np.ndarray:
 
     def block(b: slice) -> np.ndarray:
         sums = np.zeros((n_classes + 1, H.shape[1]))
-        part = elementwise.class_sums(codes[b], np.ascontiguousarray(H[b]))
+        part = by_place.class_sums(codes[b], tall.contiguous(H[b], H.dtype))
         sums[: len(part) - 1] = part[:-1]
         return sums
 
     return threads.total(block, tall.cut(H, max(16384, len(H) // 4)))
 
 
+def _elsewhere(graph: GraphOperator, place: Place) -> TypeError:
+    name = type(graph).__name__
+    if isinstance(place, Workers):
+        return TypeError(
+            f"{name} compares samples that are on different workers: use binary label graphs or chains there, or fit "
+            "in memory, X.compute()."
+        )
+    return TypeError(f"{name} has no products on a device: use binary label graphs there, or X in memory, X.cpu().")
+
+
 def _as_float(H: np.ndarray) -> np.ndarray:
-    H = H if isinstance(H, DistributedArray) else np.asarray(H)
+    H = H if isinstance(H, PlacedArray) else np.asarray(H)
     return H if H.dtype == np.float32 else H.astype(np.float64, copy=False)
 
 
 def _scale_rows(weights: np.ndarray, H: np.ndarray) -> np.ndarray:
     """Multiply row i of H (or entry i) by weight i, in H's precision."""
-    return (H.T * weights.astype(H.dtype, copy=False)).T
+    weights = weights.astype(H.dtype, copy=False)
+    return H * (weights if H.ndim == 1 else weights[(slice(None), *(None,) * (H.ndim - 1))])
 
 
 def row_squares(X: np.ndarray | sp.csr_array) -> np.ndarray:

@@ -23,8 +23,8 @@ from .._engine.solve import solve
 from .._engine.terms import MaskedL1
 from .._utils import tall
 from .._utils.labels import Attribute, append_unknown, read_attribute, warn_uninformative, with_classes
+from .._utils.place import Place
 from .._utils.typing import Data
-from .._utils.workers.pool import Workers
 from .._utils.workers.reading import by_rows, is_dask
 from ..graphs.operators import class_sums
 
@@ -202,6 +202,7 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
     """
 
     _streams = True
+    _on_devices = True
     _uses_labels = True
     _parameter_constraints: dict = {
         **Penalized._parameter_constraints,
@@ -309,7 +310,7 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
             return by_rows(alone._classify, H)
         n_classes = self.component_classes_.max() + 1
         owners = np.arange(n_classes) == self.component_classes_[:, None]
-        best = (H @ owners).argmax(1)
+        best = tall.to_host((H @ owners).argmax(1))
         if n_classes == len(self.classes_):
             return self.classes_[best]
         return append_unknown(self.classes_)[np.minimum(best, len(self.classes_))]
@@ -318,7 +319,7 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         data, attribute = wrap(X), self._attribute(y, X.shape[0])
         owner = self._owners(attribute, y is None)
         if y is not None:
-            warn_uninformative([attribute], stacklevel=5, singletons=True, one_class=len(np.unique(owner)) > 1)
+            warn_uninformative([attribute], stacklevel=6, singletons=True, one_class=len(np.unique(owner)) > 1)
         self.classes_, self.component_classes_ = attribute.classes, owner
         self._has_classes = bool(attribute.known.any())  # of names alone, which component has which is arbitrary
         mask = ClassMask(attribute, owner, data.dtype, data.workers)
@@ -429,11 +430,11 @@ class ClassMask:
         The class of each component, -1 for none.
     dtype : dtype
         Of the rows.
-    workers : Workers or None
+    workers : Place or None
         That have the samples.
     """
 
-    def __init__(self, attribute: Attribute, owner: np.ndarray, dtype: np.dtype, workers: Workers | None = None):
+    def __init__(self, attribute: Attribute, owner: np.ndarray, dtype: np.dtype, workers: Place | None = None):
         self.codes: Any = attribute.codes
         self.present = np.unique(attribute.codes)
         if workers is not None:
@@ -445,7 +446,7 @@ class ClassMask:
 
     def __call__(self, b: slice) -> np.ndarray:
         """Return rows b."""
-        return self.table[self.codes[b]]
+        return tall.rows_of(self.table, self.codes[b])
 
     def any(self) -> bool:
         """Whether anything is penalised."""

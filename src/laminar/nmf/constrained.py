@@ -200,7 +200,7 @@ class ConstrainedNMF(NonNegativeData, Factorizer):
     def _problem(self, X, y, groups) -> Factorization:
         attribute = read_attribute(y, X.shape[0])
         if y is not None:
-            warn_uninformative([attribute], stacklevel=5)
+            warn_uninformative([attribute], stacklevel=6)
         if attribute.class_sizes.max(initial=0) < 2:
             return super()._problem(X, y, groups)
         shared = SharedRows(X, attribute.codes, self.loss)

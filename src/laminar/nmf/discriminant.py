@@ -216,7 +216,7 @@ class DiscriminantNMF(NonNegativeData, Penalized):
             )
         data, attribute = wrap(X), read_attribute(y, X.shape[0])
         if y is not None:
-            warn_uninformative([attribute], stacklevel=5, singletons=self.between > 0 or self.rule == "published")
+            warn_uninformative([attribute], stacklevel=6, singletons=self.between > 0 or self.rule == "published")
         if self.rule == "published" and self.within > 0 and attribute.known.any():
             published = ScatterAndRidge(attribute, self.within)
             return self._factorization(data, [smooth_codes(published, self._weight(1.0, data), invariant=False)])

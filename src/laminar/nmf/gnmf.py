@@ -247,7 +247,7 @@ class GNMF(NonNegativeData, Penalized):
         if self.alpha == 0:
             return None
         if y is not None:
-            warn_uninformative(read_labels(y, X.shape[0]), stacklevel=6, singletons=True)
+            warn_uninformative(read_labels(y, X.shape[0]), stacklevel=7, singletons=True)
         graph = KNN(self.n_neighbors) if self._is_knn else cast(Graph, as_graph(self.graph))
         return with_labels(graph, y, X.shape[0]).build(X, y, groups)
 

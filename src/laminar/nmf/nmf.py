@@ -203,6 +203,11 @@ class NMF(NonNegativeData, Factorizer):
         return self.rule == "published" and self.solver == "apg" and self.loss == "frobenius"
 
     @property
+    def _on_devices(self) -> bool:  # type: ignore[override]
+        """Whether X may be on a device: the loop of NeNMF is for arrays in memory."""
+        return not self._is_nenmf
+
+    @property
     def _rule(self) -> Rule:
         return self._nenmf if self._is_nenmf else super()._rule
 

@@ -168,6 +168,7 @@ class SemiNMF(Ridged):
     _parameter_constraints: dict = {**Ridged._parameter_constraints, "fit_offset": ["boolean"]}
     _constraints = {"H": NonNegative(), "Z": Free()}
     _streams = True
+    _on_devices = True
     _fast = Rule(init="lp", solvers={"auto": hals_or_exact, "hals": hals_or_exact})
     _published = Published(init="kmeans", order=("Z", "H"), eta=0.5)
 

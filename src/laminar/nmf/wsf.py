@@ -233,7 +233,7 @@ class WSF(Ridged, Penalized):
 
     def _problem(self, X, y, groups) -> Factorization:
         if y is not None:
-            warn_uninformative(read_labels(y, X.shape[0]), stacklevel=5, singletons=not self._is_labels)
+            warn_uninformative(read_labels(y, X.shape[0]), stacklevel=6, singletons=not self._is_labels)
         data = wrap(X)
         graphs = [(alpha, graph) for alpha, graph in self._graphs(X, y, groups) if graph.degree.any()]
         return self._factorization(data, [term for alpha, graph in graphs for term in self._smooth(graph, alpha, data)])
@@ -250,6 +250,11 @@ class WSF(Ridged, Penalized):
         alphas = read_alphas(self.alpha, len(attributes))
         spec = Labels(self.weight, bandwidth=self.bandwidth)
         return [(alpha, spec.link(X, a)) for alpha, a in zip(alphas, attributes, strict=True)]
+
+    @property
+    def _on_devices(self) -> bool:  # type: ignore[override]
+        """Whether X may be on a device: other graphs compare samples, or are sparse matrices."""
+        return self._is_labels and self.weight == "binary"
 
     @property
     def _is_labels(self) -> bool:

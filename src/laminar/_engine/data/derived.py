@@ -309,9 +309,10 @@ class Projected(Derived):
     def every(self, step: int, first: int = 0) -> Projected:
         """Return every step-th row as a matrix; its norm is taken to be the same share of that of X."""
         part = copy(self)
-        part._transpose = part._origin = part.triplets = part.holders = None
-        part.by_blocks = False
-        part.scores = np.ascontiguousarray(self.scores[first::step])
+        part._transpose = part._origin = part.triplets = None
+        part.scores = tall.contiguous(self.scores[first::step], self.dtype)
+        part.holders = tall.workers_of(part.scores)
+        part.by_blocks = part.holders is not None
         part.base_shape, part.stored = (len(part.scores), self.base_shape[1]), part.scores.size
         part.sqnorm = self.sqnorm * len(part.scores) / len(self.scores)
         return part

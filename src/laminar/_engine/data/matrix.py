@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._utils import tall, threads
-from ..._utils.workers.pool import Workers
+from ..._utils.place import Place
 
 Rows = Callable[[Any], np.ndarray]
 """A matrix as a function of a block of its rows, a slice or indices."""
@@ -38,8 +38,8 @@ class Matrix(ABC):
     flipped: bool  # whether the rows of this matrix are columns in memory
     stored: int  # entries
     has_gram: bool = False  # whether `gram` is implemented
-    by_blocks: bool = False  # whether a pass over X costs more than a product: rows are in a file, or on workers
-    holders: Workers | None = None  # workers that hold the samples; None where this process reads them
+    by_blocks: bool = False  # whether a pass over X costs more than a product: rows are in a file, or in a place
+    holders: Place | None = None  # workers or device that hold the samples; None where this process reads them
 
     leading: tuple[int, np.ndarray] = 0, np.empty((0, 0))  # right singular vectors known so far (`svd`), and a basis
     triplets: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None  # of a matrix that was made from them
@@ -134,8 +134,8 @@ class Matrix(ABC):
         return {name: value for name, value in vars(self).items() if name not in derived}
 
     @property
-    def workers(self) -> Workers | None:
-        """Workers that hold the rows of this matrix; those of a transpose, features, are in this process."""
+    def workers(self) -> Any:
+        """The `Place` that holds the rows of this matrix; those of a transpose, features, are in this process."""
         return None if self.flipped else self.holders
 
     def cut(self, size: int) -> threads.Items:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import cholesky, eigh, get_lapack_funcs, qr, svd
 
 from ..._utils import tall, threads
-from ..linalg.small import column_signs, safe_divide
+from ..linalg.small import column_signs, safe_divide, triangle
 from .matrix import Matrix, collect
 
 
@@ -114,7 +114,7 @@ def _tall(data: Matrix, k: int, random_state, max_gram: int) -> tuple[np.ndarray
 def _triplets_by_blocks(Y: np.ndarray, basis: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return singular triplets of ``X = Y basis^T``, Y tall: its triangular factor is that of those of its blocks."""
     blocks = tall.cut(Y, max(8192, 4 * Y.shape[1]))
-    triangles = threads.each(lambda b: qr(Y[b].astype(np.float64), mode="r", check_finite=False)[0], blocks)
+    triangles = threads.each(lambda b: triangle(Y[b].astype(np.float64)), blocks)
     R = qr(np.vstack(triangles), mode="r", check_finite=False)[0][: Y.shape[1]]
     _, s, right = svd(R, full_matrices=False, check_finite=False)
     onto = right[:k].T * safe_divide(1, s[:k])

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, lapack
+from scipy.linalg import cho_factor, cho_solve, lapack, qr
 
 from ..._utils import tall, threads
+from ..._utils.device.array import DeviceArray
 
 
 def safe_divide(a: np.ndarray | float, b: np.ndarray, *, floor: float = 0.0, fill: float = 0.0) -> np.ndarray:
@@ -21,9 +22,25 @@ def safe_divide(a: np.ndarray | float, b: np.ndarray, *, floor: float = 0.0, fil
     (array([0.25, 0.  ]), array([[0.5, inf],
            [0. , inf]]))
     """
-    dtype = a.dtype if isinstance(a, np.ndarray) else b.dtype
-    out = np.full(np.broadcast_shapes(np.shape(a), b.shape), fill, dtype)
+    dtype = a.dtype if isinstance(a, np.ndarray | DeviceArray) else b.dtype
+    shape = np.broadcast_shapes(np.shape(a), b.shape)
+    place = tall.workers_of(a) or tall.workers_of(b)
+    out = np.full(shape, fill, dtype) if place is None else tall.fill(place.empty(shape[1:], dtype), lambda _: fill)
     return np.divide(a, b, out=out, where=b > floor)
+
+
+def triangle(F: np.ndarray) -> np.ndarray:
+    """Return the triangular factor R of ``F = Q R``, Q with orthonormal columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> np.abs(triangle(np.array([[3.0], [4.0]])))
+    array([[5.]])
+    """
+    if isinstance(F, DeviceArray):
+        return F.host(F.device.xp.linalg.qr(F.data)[1])
+    return qr(F, mode="r", check_finite=False)[0]
 
 
 def column_signs(F: np.ndarray) -> np.ndarray:

@@ -82,7 +82,9 @@ class Majoriser:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return gradient and diagonal of the Hessian; ``typical`` replaces entries of f near zero."""
         gradient = self._smooth_gradient(b, f, G)
-        curvature = np.zeros(f.shape) if G is None else np.broadcast_to(np.diag(G), f.shape).astype(np.float64)
+        curvature = np.zeros_like(f, dtype=np.float64)
+        if G is not None:
+            curvature += np.diag(G)
         if self.row_curvature is not None:
             curvature += self.row_curvature[b, None] * self.column_weights
         if self.ratio is None:

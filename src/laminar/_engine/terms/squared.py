@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._utils import tall, threads
 from ..data.matrix import Matrix, Rows, collect
-from ..linalg import elementwise
+from ..linalg import by_place
 from ..linalg.blocked import column_dots, gram
 from ..linalg.small import ridged
 from .majoriser import Block, Groups, Majoriser, SplitRows, by_group
@@ -118,7 +118,7 @@ class SquaredFit:
         """Return ``F G^+ + B^-`` and ``F G^- + B^+``: G is split, not its product with F (docs/methods.md 1.2)."""
         (G,) = self.G.reshape(-1, *self.G.shape[-2:])  # published updates have one group
         signs = np.hstack([np.maximum(G, 0), np.maximum(-G, 0)])
-        return lambda b: elementwise.by_sign(F[b] @ signs, self.B(b))
+        return lambda b: by_place.by_sign(F[b] @ signs, self.B(b))
 
 
 def _kept(rows: Rows, shape: tuple[int, int], dtype: np.dtype) -> Rows:

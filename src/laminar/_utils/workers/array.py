@@ -10,6 +10,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from .. import threads
+from ..place import PlacedArray
 from ..stored import Extent, extent_of, joined
 from .store import LocalRows, LocalValues
 
@@ -67,7 +68,7 @@ class BlockValues:
         return LocalValues, (self.workers.session, self.name)
 
 
-class DistributedArray(NDArrayOperatorsMixin):
+class DistributedArray(PlacedArray, NDArrayOperatorsMixin):
     """An array of one row a sample, of one or two dimensions, whose rows are on workers.
 
     ``F[b]`` is for functions that are run there (`RemoteBlocks`), which see a `LocalRows` in its place. Operations on
@@ -85,23 +86,6 @@ class DistributedArray(NDArrayOperatorsMixin):
 
     def __deepcopy__(self, memo) -> DistributedArray:
         return self.copy()
-
-    @property
-    def ndim(self) -> int:
-        """Number of dimensions."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """Number of entries."""
-        return int(np.prod(self.shape))
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def blocks(self, size: int | None = None) -> RemoteBlocks:
-        """Return the rows in slices of about this size; None is one slice a block."""
-        return self.workers.blocks(size)
 
     @cached_property
     def extent(self) -> Extent:
@@ -125,6 +109,10 @@ class DistributedArray(NDArrayOperatorsMixin):
             return F[inside] if len(inside) else none
 
         return np.concatenate(self.blocks().each(found))
+
+    def to_host(self) -> np.ndarray:
+        """Return all rows."""
+        return np.asarray(self)
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
         F: Any = self

@@ -22,6 +22,7 @@ from weakref import finalize
 
 import numpy as np
 
+from ..place import Place
 from .array import BlockValues, DistributedArray, RemoteBlocks
 from .store import (
     Failure,
@@ -51,7 +52,7 @@ class _LostError(Exception):
     """The workers at some addresses are gone."""
 
 
-class Workers:
+class Workers(Place):
     """Blocks of rows of the samples on workers.
 
     Parameters
