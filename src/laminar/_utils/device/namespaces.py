@@ -18,7 +18,7 @@ DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "float32", "float6
 
 
 def is_tensor(X: Any) -> bool:
-    """Whether X is an array of one of these libraries; none of them is imported to tell."""
+    """Whether X is an array of one of these libraries; none of them is imported for it."""
     return type(X).__module__.partition(".")[0] in LIBRARIES and hasattr(X, "shape") and hasattr(X, "dtype")
 
 
