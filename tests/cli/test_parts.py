@@ -24,7 +24,7 @@ ESTIMATORS = [
 CHOICES = {
     "nothing": (Dataset(X, IDS), [], "SmoothedSemiNMF"),
     "labels": (Dataset(X, IDS), ["pose"], "AttributeLayers"),
-    "views": (Dataset({"a": X, "b": X}, IDS), ["pose"], "MultiViewSemiNMF"),
+    "views": (Dataset({"a": X, "b": X}, IDS), ["pose"], "ClusterEnsemble"),
     "time": (Dataset(X, IDS, groups=np.array(["v"] * 6)), [], "SlowFeatureNMF"),
     "time with signs": (Dataset(X - 1, IDS, groups=np.array(["v"] * 6)), [], "SlowFeatureAnalysis"),
     "sparse": (Dataset(sp.csr_array(X), IDS), [], "NMF"),

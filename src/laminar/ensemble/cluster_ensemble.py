@@ -337,7 +337,14 @@ class ClusterEnsemble(CallbackSupportMixin, ClusterMixin, ViewReader, LayerOutpu
 
     # ---- using ---------------------------------------------------------------------------------------------------
 
-    def transform(self, X: ViewData, *, observed: ArrayLike | None = None) -> np.ndarray:
+    def transform(
+        self,
+        X: ViewData,
+        *,
+        layer: int | str | None = None,
+        observed: ArrayLike | None = None,
+        readout: str | None = None,
+    ) -> np.ndarray:
         """Compute the memberships of samples, by a vote of their nearest training samples in every kept member.
 
         Parameters
@@ -345,18 +352,24 @@ class ClusterEnsemble(CallbackSupportMixin, ClusterMixin, ViewReader, LayerOutpu
         X : list or dict of {array-like, sparse matrix}, or one array
             Views in any form `fit` takes. New samples may lack views: a view may be absent from a dict, or be None in a
             list.
+        layer : int, "all" or None, default=None
+            Position in ``layers_``, which has one layer.
         observed : array-like of bool of shape (n_samples, n_views), default=None
             Which sample has which view, in addition to None and NaN.
+        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
+            Form of the memberships: H itself, which is also None and "auto"; whitened, with rows of unit norm; or times
+            the square root of the Gram matrix of the components, so that distances are those of the reconstructions.
 
         Returns
         -------
         H : ndarray of shape (n_samples, n_clusters)
-            Memberships, not negative; rows add to one.
+            Memberships, not negative; rows add to one, unless they are in another form.
         """
-        return self._output([self._transform(X, observed=observed)], X, self._places())
+        places, form = self._places(layer), self._form(readout, self._code_form)
+        return self._output([self._transform(X, readout=form, observed=observed)], X, places)
 
     def _transform(self, X: ViewData, *, readout: str = "raw", observed: ArrayLike | None = None) -> np.ndarray:
-        """Return memberships as an array whatever the parameters."""
+        """Return memberships in a form, as an array whatever the parameters."""
         with threads.own_threads():
             views = self._read_new(X, observed)
             H = self._vote(views, np.flatnonzero(self.kept_), self._memberships)
