@@ -53,7 +53,7 @@ def test_catalogue_signs_are_true(cls):
     purpose, model = choice.MODELS[cls], getattr(laminar, cls)()
     data = {"a": X, "b": X[:, :3]} if purpose.views else X
     y = np.array([0, 0, 0, 1, 1, 1]) if purpose.labels else None
-    size = {"n_components": 2, "layers": (3, 2), "n_neighbors": 2}
+    size = {"n_components": 2, "layers": (3, 2), "n_neighbors": 2, "n_clusters": 2}
     model.set_params(**{name: value for name, value in size.items() if name in model.get_params()})
     negative = {"a": X - 0.5, "b": X[:, :3]} if purpose.views else X - 0.5
     model.fit(data, y)

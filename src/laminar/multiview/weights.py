@@ -83,7 +83,7 @@ def agreement_weights(
     >>> agreement_weights([wrap(one), wrap(2 * one), wrap(noise)], np.ones((60, 3), bool), Rank(5), rng).round(1)
     array([0.5, 0.5, 0. ])
     """
-    n_samples, n_views = observed.shape
+    n_samples = len(observed)
     nonzero = [v for v, view in enumerate(views) if view.sqnorm > 0]
     rows = np.arange(n_samples)
     if n_samples > max_samples:
