@@ -1,9 +1,8 @@
-"""Clusters of one view and of several, complete and with holes: ``python -m benchmarks.ensemble views holes one rules``.
+"""Clusters of one view and of several, complete and with holes: ``python -m benchmarks.ensemble views holes one``.
 
 NMI (arithmetic) and accuracy, mean and standard deviation over seeds; of views with holes, over draws of 30 % of each
-view's rows (`benchmarks.missing_views`). Every method has one setting for all sets. "rules" makes the members of
-`ClusterEnsemble` once a set and compares ways to choose among them, and has the leave-one-set-out figure: the mean score
-of each set by the way that is best on the other sets.
+view's rows (`benchmarks.missing_views`). Every method has one setting for all sets. `benchmarks.ensemble_rules` has
+other ways to choose among the members of `ClusterEnsemble`, and the leave-one-set-out figure.
 """
 
 from __future__ import annotations
@@ -204,17 +203,12 @@ def show(table: str, found: dict[str, dict[str, list]], seeds: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("tables", nargs="*", default=["views", "holes", "one", "rules"], help="which tables")
+    parser.add_argument("tables", nargs="*", default=["views", "holes", "one"], help="which tables")
     parser.add_argument("--seeds", type=int, default=3, help="number of seeds, and of draws of holes")
     parser.add_argument("--json", type=Path, help="a file to write all scores to, by table, method and set")
     given = parser.parse_args()
     everything = {}
     for table in given.tables:
-        if table == "rules":
-            from .ensemble_rules import show_rules
-
-            show_rules(given.seeds)
-            continue
         found: dict[str, dict[str, list]] = {}
         for method, name, result in rows_of(table, given.seeds):
             found.setdefault(method, {})[name] = result

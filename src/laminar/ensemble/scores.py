@@ -77,9 +77,11 @@ def principal_scores(Q: np.ndarray | sp.csr_array, k: int, random_state: np.rand
     mean = np.asarray(Q.mean(axis=0)).ravel()
     data = wrap(Q)
     U, s, V = truncated_svd(Shifted(data, mean / data.scale), k, random_state)
-    rank = max(1, int(np.count_nonzero(s > 1e-6 * s[0])))
-    s = np.where(s[:rank] > 0, s[:rank] * data.scale, 1.0)
-    return Scores(mean, V[:, :rank], s, U[:, :rank] * s * (s[0] > 0))
+    if s[0] <= 1e-9:  # in unit scale: rounding of the mean
+        return Scores(mean, np.zeros((Q.shape[1], 1)), np.ones(1), np.zeros((Q.shape[0], 1)))
+    rank = int(np.count_nonzero(s > 1e-6 * s[0]))
+    s = s[:rank] * data.scale
+    return Scores(mean, V[:, :rank], s, U[:, :rank] * s)
 
 
 @dataclass(frozen=True, eq=False)
