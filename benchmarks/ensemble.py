@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
-from laminar import ClusterEnsemble, DeepSemiNMF, MultiViewDeepNMF, MultiViewSemiNMF, SemiNMF, SmoothedSemiNMF
+from laminar import ClusterEnsemble, DeepSemiNMF, MultiViewSemiNMF, SemiNMF, SmoothedSemiNMF
 from laminar._engine.linalg.small import unit_rows
 from laminar.baselines import (
     NEMO,
@@ -96,7 +96,6 @@ OF_VIEWS: dict[str, Callable] = {
         [unit_rows(view) for view in views]
     ),
     "NEMO": lambda views, c, seed: NEMO(c, random_state=seed).fit_predict([unit_rows(view) for view in views]),
-    "MultiViewDeepNMF": quiet(lambda c, seed: MultiViewDeepNMF(n_clusters=c, random_state=seed)),
     "MultiViewSemiNMF": quiet(lambda c, seed: MultiViewSemiNMF(n_clusters=c, random_state=seed)),
     "ClusterEnsemble": quiet(lambda c, seed: ClusterEnsemble(c, random_state=seed)),
     "ClusterEnsemble, largest membership": lambda views, c, seed: (

@@ -103,7 +103,7 @@ class WhitenedSpectral(ViewClusterer):
     n_clusters : int, default=8
         Number of clusters, and of eigenvectors.
     exponent : float, default=0.75
-        t: 0 keeps the distances of the data, 1 gives all directions the same size.
+        The exponent t: 0 keeps the distances of the data, 1 gives all directions the same size.
     directions : int, default=3
         Principal directions for each cluster.
     n_neighbors : int, default=10
