@@ -13,10 +13,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from laminar import ClusterEnsemble
 from laminar._utils.views import read_views
 from laminar.datasets import available
 from laminar.ensemble.agreement import consensus_labels, mean_agreement, pairwise_information, two_groups
+from laminar.ensemble.forms import plan_forms
 from laminar.ensemble.grid import Member, member_grid, member_sizes
 from laminar.ensemble.members import member_graph, member_labels
 from laminar.ensemble.spaces import build_spaces
@@ -79,7 +79,8 @@ RULES: dict[str, Callable] = {
 def members_of(views, has: np.ndarray, c: int, seeds: int) -> tuple[list[Member], list[list[np.ndarray]]]:
     """Make every member, once for each seed."""
     found = read_views(list(views), observed=has, allow_missing=True)
-    names, n_summed = ClusterEnsemble(c)._form_names(found)
+    parts = [array[own] for array, own in zip(found.arrays, found.observed.T, strict=True)]
+    names, n_summed = plan_forms("auto", found.names, parts)
     spaces = build_spaces(found.arrays, found.observed, names, c, np.random.RandomState(0))
     sizes = sorted({*FIXED, *member_sizes(len(has), c)})
     members = member_grid(names, EXPONENTS, sizes, n_summed=n_summed)

@@ -128,7 +128,7 @@ OBJECTS: dict[str, dict[str, Kind]] = {
         "directions": SIZE,
         "n_neighbors": SIZE,
     },
-    f"{ENSEMBLE}cluster_ensemble.Reading": {"labels": INTEGERS, "members": INTEGERS},
+    f"{ENSEMBLE}base.Reading": {"labels": INTEGERS, "members": INTEGERS},
     "laminar.graphs.operators.SparseOperator": {"W": SPARSE, "degree": VECTOR},
     "laminar.multiview.layers.View": {
         "weight": FINITE,

@@ -81,7 +81,7 @@ ATTRIBUTES: dict[str, Kind] = {
     "agreement_": VECTOR,
     "pairwise_agreement_": MATRIX,
     "kept_": FLAGS,
-    "alternatives_": list_of(made(f"{ENSEMBLE}cluster_ensemble.Reading")),
+    "alternatives_": list_of(made(f"{ENSEMBLE}base.Reading")),
     "_member_weights": MATRIX,
     "_memberships": MATRIX,
     "_spaces": made(f"{ENSEMBLE}spaces.Spaces"),

@@ -159,7 +159,7 @@ class SimilarityNetworkFusion(_NetworkClusterer):
             total = sum(full)
             full = [_half_diagonal(S @ ((total - P) / (len(full) - 1)) @ S.T) for S, P in zip(local, full, strict=True)]
         self.n_iter_ = self.max_iter
-        mean = sum(full) / len(full)
+        mean = np.mean(full, axis=0)
         return (mean + mean.T) / 2
 
 

@@ -78,7 +78,7 @@ def fit_form(name: str, X: np.ndarray | sp.csr_array) -> Form:
         A function of samples.
     """
     n_samples, n_features = X.shape
-    unit = np.full(n_features, 1 / (_largest(X) or 1.0))
+    unit = np.full(n_features, 1 / unit_of(_entries(X)))
     if name == "standard":
         return Form(name, _inverse_deviations(X * unit[0]) * unit)
     if name == "tfidf":
@@ -106,7 +106,7 @@ def names_of_forms(X: np.ndarray | sp.csr_array, *, min_zeros: float = 0.8) -> t
     >>> names_of_forms(np.eye(10)), names_of_forms(-np.eye(10))
     (('unit', 'tfidf'), ('raw', 'standard'))
     """
-    n_nonzero = X.count_nonzero() if sp.issparse(X) else np.count_nonzero(X)
+    n_nonzero = np.count_nonzero(_entries(X))
     is_counts = smallest(X) >= 0 and n_nonzero < (1 - min_zeros) * X.shape[0] * X.shape[1]
     return COUNTS if is_counts else NUMBERS
 
@@ -142,6 +142,42 @@ def resolve_forms(forms: Any, names: Sequence, views: Sequence[np.ndarray | sp.c
     ]
 
 
+def plan_forms(
+    forms: Any, names: Sequence, views: Sequence[np.ndarray | sp.csr_array]
+) -> tuple[list[tuple[str, ...]], int]:
+    """Return as many forms of each view, and of how many of them graphs of single views are made.
+
+    With "auto" and several views unit rows are added for views side by side: for graphs of single views, and for one
+    view, they were no gain.
+
+    Parameters
+    ----------
+    forms : "auto", sequence of str, or dict of them by view
+        The parameter.
+    names : sequence
+        Names of the views.
+    views : sequence of {ndarray, sparse array}
+        The samples that have each view.
+
+    Returns
+    -------
+    names : list of tuple of str
+        By view and position; the last form of a view that has fewer is repeated.
+    n_summed : int
+
+    Examples
+    --------
+    >>> plan_forms("auto", ["a", "b"], [np.eye(10), -np.eye(10)])
+    ([('unit', 'tfidf', 'unit'), ('raw', 'standard', 'unit')], 2)
+    """
+    found = resolve_forms(forms, names, views)
+    n_forms = max(map(len, found))
+    found = [own + own[-1:] * (n_forms - len(own)) for own in found]
+    if isinstance(forms, str) and len(found) > 1 and any("unit" not in own for own in found):
+        found = [(*own, "unit") for own in found]
+    return found, n_forms
+
+
 def _checked(forms: Sequence[str], X: np.ndarray | sp.csr_array) -> tuple[str, ...]:
     if not len(forms) or any(form not in FORMS for form in forms):
         raise ValueError(f'forms must be "auto" or one or more of {", ".join(FORMS)}; got {forms!r}.')
@@ -150,12 +186,13 @@ def _checked(forms: Sequence[str], X: np.ndarray | sp.csr_array) -> tuple[str, .
     return tuple(forms)
 
 
-def _largest(X: np.ndarray | sp.csr_array) -> float:
-    return unit_of(X.data if sp.issparse(X) else X)
+def _entries(X: Any) -> np.ndarray:
+    """Return the stored entries: all of an array, those that are not zero of a sparse matrix."""
+    return X.data if sp.issparse(X) else X
 
 
 def _smallest_positive(X: np.ndarray | sp.csr_array) -> float:
-    entries = X.data if sp.issparse(X) else X
+    entries = _entries(X)
     return float(np.min(entries, initial=np.inf, where=entries > 0)) if (entries > 0).any() else 1.0
 
 
@@ -170,9 +207,9 @@ def _inverse_deviations(X: np.ndarray | sp.csr_array, *, rounding: float = 1e-6)
     return np.divide(1, deviation, out=np.zeros_like(deviation), where=varies)
 
 
-def _log_counts(X: np.ndarray | sp.csr_array, unit: float) -> np.ndarray | sp.csr_array:
+def _log_counts(X: Any, unit: float) -> np.ndarray | sp.csr_array:
     """Return ``1 + log(x / unit)`` of the entries above zero, at least 0: new samples may have smaller entries."""
-    entries = X.data if sp.issparse(X) else X
+    entries = _entries(X)
     logs = np.zeros_like(entries)
     np.log(entries / unit, out=logs, where=entries > 0)
     logs = np.where(entries > 0, np.maximum(1 + logs, 0), 0)
