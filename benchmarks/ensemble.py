@@ -32,6 +32,7 @@ from laminar.datasets import available, load
 from laminar.metrics import clustering_accuracy, normalized_mutual_information
 
 from .missing_views import observed
+from .multiview import Embedded, centred, spectral
 
 VIEWS = [
     "yale_mv",
@@ -61,10 +62,6 @@ BUNDLED = {"digits": load_digits, "wine": load_wine, "breast_cancer": load_breas
 PIXELS = 4  # the view of the UCI digits that is one of the sets of one view
 
 
-def centred(views):
-    return [unit_rows(view - view.mean(axis=0)) for view in map(unit_rows, views)]
-
-
 def quiet(make: Callable) -> Callable:
     """A method of one array from an estimator, its warnings left out: settings are not tuned to a set."""
 
@@ -83,19 +80,11 @@ def kmeans(X, c, seed):
 # Of complete views: ``method(views, c, seed) -> labels``.
 OF_VIEWS: dict[str, Callable] = {
     "concatenation, k-means": lambda views, c, seed: kmeans(concat_features(views), c, seed),
-    "concatenation, 5-NN spectral": lambda views, c, seed: NgJordanWeiss(
-        c, affinity="knn", random_state=seed
-    ).fit_predict(concat_features(views)),
-    "concatenation, WhitenedSpectral": lambda views, c, seed: WhitenedSpectral(c, random_state=seed).fit_predict(
-        concat_features(views)
-    ),
-    "Co-Reg, rank graph": lambda views, c, seed: CoRegularizedSpectral(
-        c, affinity="rank", random_state=seed
-    ).fit_predict(centred(views)),
-    "SNF": lambda views, c, seed: SimilarityNetworkFusion(c, random_state=seed).fit_predict(
-        [unit_rows(view) for view in views]
-    ),
-    "NEMO": lambda views, c, seed: NEMO(c, random_state=seed).fit_predict([unit_rows(view) for view in views]),
+    "concatenation, 5-NN spectral": Embedded(spectral("knn"), concat_features),
+    "concatenation, WhitenedSpectral": Embedded(lambda c: WhitenedSpectral(c, random_state=0), concat_features),
+    "Co-Reg, rank graph": Embedded(lambda c: CoRegularizedSpectral(c, affinity="rank", random_state=0), centred),
+    "SNF": Embedded(lambda c: SimilarityNetworkFusion(c, random_state=0)),
+    "NEMO": Embedded(lambda c: NEMO(c, random_state=0)),
     "MultiViewSemiNMF": quiet(lambda c, seed: MultiViewSemiNMF(n_clusters=c, random_state=seed)),
     "ClusterEnsemble": quiet(lambda c, seed: ClusterEnsemble(c, random_state=seed)),
     "ClusterEnsemble, largest membership": lambda views, c, seed: (
@@ -169,7 +158,7 @@ def scores(y: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
     return normalized_mutual_information(y, labels, "arithmetic"), clustering_accuracy(y, labels)
 
 
-def rows_of(table: str, seeds: int) -> Iterator[tuple[str, str, list[tuple[float, float]]]]:
+def rows_of(table: str, seeds: int, part: str) -> Iterator[tuple[str, str, list[tuple[float, float]]]]:
     """Yield method, set and scores by seed; of views with holes, by draw."""
     names = [name for name in (VIEWS if table != "one" else ONE) if name in available()]
     for name in [*names, *(BUNDLED if table == "one" else ())]:
@@ -177,6 +166,8 @@ def rows_of(table: str, seeds: int) -> Iterator[tuple[str, str, list[tuple[float
         c = len(np.unique(y))
         masks = [observed(len(y), len(X), seed) for seed in range(seeds)] if table == "holes" else []
         for method, work in {"views": OF_VIEWS, "holes": OF_HOLES, "one": OF_ONE}[table].items():
+            if part.lower() not in method.lower():
+                continue
             if masks:
                 found = [scores(y, work(X, mask, c, seed)) for seed, mask in enumerate(masks)]
             else:
@@ -204,12 +195,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tables", nargs="*", default=["views", "holes", "one"], help="which tables")
     parser.add_argument("--seeds", type=int, default=3, help="number of seeds, and of draws of holes")
+    parser.add_argument("--method", default="", help="a part of the names of methods")
     parser.add_argument("--json", type=Path, help="a file to write all scores to, by table, method and set")
     given = parser.parse_args()
     everything = {}
     for table in given.tables:
         found: dict[str, dict[str, list]] = {}
-        for method, name, result in rows_of(table, given.seeds):
+        for method, name, result in rows_of(table, given.seeds, given.method):
             found.setdefault(method, {})[name] = result
         show(table, found, given.seeds)
         everything[table] = found

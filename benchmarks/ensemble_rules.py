@@ -15,7 +15,7 @@ import numpy as np
 
 from laminar._utils.views import read_views
 from laminar.datasets import available
-from laminar.ensemble.agreement import consensus_labels, mean_agreement, pairwise_information, two_groups
+from laminar.ensemble.agreement import consensus_labels, kept_members, mean_agreement, pairwise_information, two_groups
 from laminar.ensemble.forms import plan_forms
 from laminar.ensemble.grid import Member, member_grid, member_sizes
 from laminar.ensemble.members import member_graph, member_labels
@@ -53,9 +53,8 @@ def half_within(information: np.ndarray, members: list[Member]) -> np.ndarray:
 
 
 def half_of_each(information: np.ndarray, members: list[Member]) -> np.ndarray:
-    """The half of the members of each exponent that agrees best with all members."""
-    agreement = mean_agreement(information)
-    return np.sort(np.concatenate([own[agreement[own] >= np.median(agreement[own])] for own in _by_exponent(members)]))
+    """What `ClusterEnsemble` keeps."""
+    return kept_members(information, [member.exponent for member in members])
 
 
 def larger_group(information: np.ndarray, members: list[Member]) -> np.ndarray:

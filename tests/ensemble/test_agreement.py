@@ -6,6 +6,7 @@ import pytest
 from laminar.ensemble.agreement import (
     consensus_labels,
     indicators,
+    kept_members,
     mean_agreement,
     memberships,
     pairwise_information,
@@ -100,6 +101,14 @@ def test_groups_of_one_size():
     information = np.array([[1, 0.5, 0, 0], [0.5, 1, 0, 0], [0, 0, 1, 0.9], [0, 0, 0.9, 1]])
     assert [group.tolist() for group in two_groups(information)] == [[2, 3], [0, 1]]
     assert [group.tolist() for group in two_groups(np.ones((1, 1)))] == [[0], []]
+
+
+def test_half_of_each_exponent_is_kept():
+    information = pairwise_information(MEMBERS, C)
+    agreement, exponents = mean_agreement(information), [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]
+    kept = kept_members(information, exponents)
+    assert sorted(kept) == sorted([*np.argsort(-agreement[:3])[:2], *(3 + np.argsort(-agreement[3:])[:2])])
+    assert kept_members(information[:1, :1], [0.5]).tolist() == [0]
 
 
 def test_agreement_of_one_member():

@@ -93,6 +93,35 @@ def mean_agreement(information: np.ndarray) -> np.ndarray:
     return (information.sum(axis=1) - 1) / max(1, len(information) - 1)
 
 
+def kept_members(information: np.ndarray, exponents: Sequence[float]) -> np.ndarray:
+    """Return the half of the members of each exponent that agrees best with all members.
+
+    Agreement favours the middle of a grid, whatever is right: if members of all exponents were compared with each other,
+    few of those at its ends would be kept.
+
+    Parameters
+    ----------
+    information : ndarray of shape (n_members, n_members)
+        Of all pairs.
+    exponents : sequence of float
+        Exponent of the whitening of each member.
+
+    Returns
+    -------
+    kept : ndarray of int
+        Positions of the members, ascending.
+
+    Examples
+    --------
+    >>> information = np.array([[1, 0.9, 0.8, 0.1], [0.9, 1, 0.9, 0.2], [0.8, 0.9, 1, 0.2], [0.1, 0.2, 0.2, 1]])
+    >>> kept_members(information, [0.0, 0.0, 1.0, 1.0])
+    array([1, 2])
+    """
+    agreement, exponents = mean_agreement(information), np.asarray(exponents)
+    groups = [np.flatnonzero(exponents == t) for t in np.unique(exponents)]
+    return np.sort(np.concatenate([own[agreement[own] >= np.median(agreement[own])] for own in groups]))
+
+
 def consensus_labels(
     partitions: Sequence[np.ndarray], n_clusters: int, random_state: np.random.RandomState, n_init: int
 ) -> np.ndarray:
@@ -161,9 +190,6 @@ def memberships(partitions: Sequence[np.ndarray], labels: np.ndarray, n_clusters
 
 def two_groups(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Split members in two by their agreement: average linkage of one minus the information of pairs.
-
-    Members that agree best with all others are those in the middle of the grid, whatever is right; to belong to the
-    larger group a member need only agree with a part of it.
 
     Parameters
     ----------

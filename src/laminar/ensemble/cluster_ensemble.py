@@ -20,7 +20,7 @@ from .._utils.callbacks import CallbackSupportMixin, hooks, with_callbacks
 from .._utils.progress import stage
 from .._utils.typing import ViewData
 from .._utils.views import Views
-from .agreement import consensus_labels, mean_agreement, memberships, pairwise_information, two_groups
+from .agreement import consensus_labels, kept_members, mean_agreement, memberships, pairwise_information, two_groups
 from .base import EnsembleCoder, Reading
 from .forms import plan_forms
 from .grid import Member, member_grid, member_sizes
@@ -45,10 +45,10 @@ class ClusterEnsemble(CallbackSupportMixin, EnsembleCoder):
     """Cluster ensemble: clusters that many graphs of one view or several agree on.
 
     Members are spectral clusterings of graphs that differ in the form of the data, the whitening and number of
-    principal scores, and the number of neighbours. They fall into two groups by their agreement; the larger one is
-    kept, and the clusters are those of its co-association matrix. The graphs find the clusters; the factorisation
-    X_v ~ H Z_v shows them: H >= 0 (n_samples, n_clusters) are soft memberships, with rows that add to one, and Z_v
-    (n_clusters, n_features_v) is near the means of the clusters in view v (scikit-learn's NMF calls them W and H).
+    principal scores, and the number of neighbours. Those that agree best with the others are kept, and the clusters are
+    those of their co-association matrix. The graphs find the clusters; the factorisation X_v ~ H Z_v shows them: H >= 0
+    (n_samples, n_clusters) are soft memberships, with rows that add to one, and Z_v (n_clusters, n_features_v) is near
+    the means of the clusters in view v (scikit-learn's NMF calls them W and H).
 
     Parameters
     ----------
@@ -97,8 +97,8 @@ class ClusterEnsemble(CallbackSupportMixin, EnsembleCoder):
     common_ : dict of dict
         What these have in common: by property the share of the kept members with each value.
     alternatives_ : list of Reading
-        Other clusters of the same samples: ``labels`` of the smaller group of members, and their positions
-        ``members``; empty where that is a single one.
+        Another reading of the same samples: of two groups of members, by average linkage of one minus their agreement,
+        ``labels`` of the smaller one and its positions ``members``; empty where that is a single member.
     weights_ : ndarray of shape (n_views,)
         Weights of the views, mean of the kept members.
     n_iter_ : int
@@ -137,7 +137,7 @@ class ClusterEnsemble(CallbackSupportMixin, EnsembleCoder):
     With P_1 .. P_g the clusters of all members, B the indicators of the clusters of those that are kept and
     d = B B^T 1, the result is::
 
-        kept = the larger of two clusters of members, by average linkage of 1 - NMI(P_i, P_j)                       (4)
+        a_i = mean over j of NMI(P_i, P_j);   kept are the members of each t with a_i at or above their median      (4)
         labels = k-means of the unit rows of the c leading left singular vectors of D^-1/2 B                        (5)
         H = B Q / n_kept,   q_lj = share of member cluster l in final cluster j;   Z_v = (H^T H)^-1 H^T X_v         (6)
 
@@ -162,7 +162,7 @@ class ClusterEnsemble(CallbackSupportMixin, EnsembleCoder):
     >>> data = make_views(90, n_classes=3, n_noise_features=20, random_state=0)
     >>> model = ClusterEnsemble(3, random_state=0).fit(data.views)
     >>> clustering_accuracy(data.y, model.labels_), len(model.members_), int(model.kept_.sum())
-    (1.0, 30, 29)
+    (1.0, 30, 15)
     >>> one, two, *_ = data.views
     >>> model.predict([one, two, None, None]).shape  # new samples need not have every view
     (90,)
@@ -265,7 +265,8 @@ class ClusterEnsemble(CallbackSupportMixin, EnsembleCoder):
         self.members_, self._member_weights, self._spaces = list(made.members), np.array(made.weights), made.spaces
         self.pairwise_agreement_ = pairwise_information(made.partitions, self.n_clusters)
         self.agreement_ = mean_agreement(self.pairwise_agreement_)
-        kept, other = two_groups(self.pairwise_agreement_)
+        kept = kept_members(self.pairwise_agreement_, [member.exponent for member in made.members])
+        other = two_groups(self.pairwise_agreement_)[1]
         self.kept_ = np.isin(np.arange(self.n_iter_), kept)
         self.weights_ = self._member_weights[kept].mean(axis=0)
         self.labels_, H, self._memberships = self._consensus(made, kept)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
 
 from .._engine.linalg.small import safe_divide
+from .._utils import threads
 from ..graphs.rank import rank_weights
 from .grid import Member
 from .spaces import NewScores, Spaces
@@ -88,5 +88,19 @@ def mean_of_nearest(points: np.ndarray, training: np.ndarray, H: np.ndarray, *, 
     array([[0.33, 0.67]])
     """
     k = min(n_neighbors, len(training))
-    neighbours = NearestNeighbors(n_neighbors=k).fit(training).kneighbors(points, return_distance=False)
+    blocks = threads.blocks(len(points), 512)
+    neighbours = np.vstack(threads.each(lambda b: _nearest_training(points[b], training, k), blocks))
     return rank_weights(neighbours, len(training)) @ H / (1 / np.arange(1.0, k + 1)).sum()
+
+
+def _nearest_training(points: np.ndarray, training: np.ndarray, k: int, *, spare: int = 10) -> np.ndarray:
+    """Return the k nearest training samples of each point; ties go to the one that comes first.
+
+    Products find candidates, more than are needed; differences order them, since products break ties by rounding.
+    """
+    squares = np.einsum("ij,ij->i", training, training) - 2 * points @ training.T
+    width = min(k + spare, len(training))
+    candidates = np.sort(np.argpartition(squares, width - 1, axis=1)[:, :width], axis=1)
+    exact = np.square(points[:, None] - training[candidates]).sum(axis=2)
+    order = np.argsort(exact, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(candidates, order, 1)
