@@ -96,8 +96,8 @@ def mean_agreement(information: np.ndarray) -> np.ndarray:
 def kept_members(information: np.ndarray, exponents: Sequence[float]) -> np.ndarray:
     """Return the half of the members of each exponent that agrees best with all members.
 
-    Agreement favours the middle of a grid, whatever is right: if members of all exponents were compared with each other,
-    few of those at its ends would be kept.
+    Agreement favours the middle of a grid, whatever is right: if members of all exponents were compared with each
+    other, few of those at its ends would be kept. Members that agree alike are kept or not together.
 
     Parameters
     ----------
