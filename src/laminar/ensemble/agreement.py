@@ -117,8 +117,8 @@ def kept_members(information: np.ndarray, exponents: Sequence[float]) -> np.ndar
     >>> kept_members(information, [0.0, 0.0, 1.0, 1.0])
     array([1, 2])
     """
-    agreement, exponents = mean_agreement(information), np.asarray(exponents)
-    groups = [np.flatnonzero(exponents == t) for t in np.unique(exponents)]
+    agreement, t = mean_agreement(information), np.asarray(exponents)
+    groups = [np.flatnonzero(t == value) for value in np.unique(t)]
     return np.sort(np.concatenate([own[agreement[own] >= np.median(agreement[own])] for own in groups]))
 
 
