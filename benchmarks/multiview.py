@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from laminar import MultiNMF, MultiViewDeepNMF, MultiViewSemiNMF
+from laminar import ClusterEnsemble, MultiNMF, MultiViewDeepNMF, MultiViewSemiNMF
 from laminar._base.spectral import kmeans
 from laminar._engine.linalg.small import unit_rows
 from laminar.baselines import (
@@ -102,6 +102,7 @@ METHODS: list[tuple[str, Callable]] = [
     ("MultiViewDeepNMF", deep()),
     ("MultiViewDeepNMF, published", deep(rule="published")),
     ("MultiViewSemiNMF", lambda views, c, seed: MultiViewSemiNMF(n_clusters=c, random_state=seed).fit_predict(views)),
+    ("ClusterEnsemble", lambda views, c, seed: ClusterEnsemble(c, random_state=seed).fit_predict(views)),
 ]
 # Other settings, for those who name them: ``--methods "alpha 0"``.
 VARIANTS: list[tuple[str, Callable]] = [

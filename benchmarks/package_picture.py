@@ -21,6 +21,7 @@ ROOMS = {  # one line each; packages that are not listed fail the test
     "nmf": "one layer",
     "deep": "several layers",
     "multiview": "several views",
+    "ensemble": "clusters by agreement",
     "attributes": "several attributes",
     "temporal": "sequences",
     "metrics": "scores",

@@ -16,6 +16,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "parameters.md"
 FAMILIES = {
     "One layer": ("laminar.nmf",),
     "Several layers, several views": ("laminar.deep", "laminar.multiview"),
+    "Clusters by agreement": ("laminar.ensemble",),
     "Sequences and attributes": ("laminar.temporal", "laminar.attributes"),
     "Methods to compare with (`laminar.baselines`)": ("laminar.baselines",),
 }

@@ -22,6 +22,7 @@ ORDER = (
     ("nmf",),
     ("deep",),
     ("multiview",),
+    ("ensemble",),
     ("attributes",),
     ("temporal",),
     ("metrics",),

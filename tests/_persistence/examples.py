@@ -145,6 +145,9 @@ def deep_models():
 def view_models():
     deep = {"view_sizes": None, "n_neighbors": 3}
     return {
+        "ClusterEnsemble names": (made("ClusterEnsemble"), (two_views(X),), two_views(NEW)),
+        "ClusterEnsemble sparse": (made("ClusterEnsemble", forms=["unit"]), (sp.csr_array(X),), sp.csr_array(NEW)),
+        "ClusterEnsemble sample": (made("ClusterEnsemble", max_samples=15), (X.astype(np.float32),), NEW),
         "MultiNMF names": (made("MultiNMF", view_sizes=None), (two_views(X, complete=True),), two_views(NEW)),
         "MultiNMF init": (made("MultiNMF", init=[(H0, Z0[:, :4]), (H0, Z0[:, 4:])]), (X,), NEW),
         "MultiViewSemiNMF names": (made("MultiViewSemiNMF", view_sizes=None), (two_views(X), Y), two_views(NEW)),

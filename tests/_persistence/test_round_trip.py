@@ -186,6 +186,7 @@ def arrays(value, n_samples, path, seen):
 # What a method of new samples needs of the training samples, by the beginning of its path.
 NEEDED = {
     "AttributeLayers": ("._bank",),
+    "ClusterEnsemble": ("._spaces", "._memberships"),
     "ConceptFactorization": ("._embedding",),
     "MultiViewSemiNMF": (".clusters_._fitted",),
     "MultiViewDeepNMF": (".clusters_._fitted",),

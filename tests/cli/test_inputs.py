@@ -121,7 +121,7 @@ def test_views_with_unequal_rows(steps, laminar, tmp_path):
     laminar("datasets", "views", "-o", ".", "--force", cwd=tmp_path)
     views = ["view0.csv", "view1.csv"]
     fitted, codes, found, scores = steps(views, clusters=4)
-    assert fitted["model"] == "MultiViewSemiNMF"
+    assert fitted["model"] == "ClusterEnsemble"
     ids = {name for view in views for name in pandas.read_csv(tmp_path / view)["id"]}
     assert set(codes.index) == set(found.index) == ids
     assert 180 < len(ids) <= 200

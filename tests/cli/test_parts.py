@@ -24,7 +24,7 @@ ESTIMATORS = [
 CHOICES = {
     "nothing": (Dataset(X, IDS), [], "SmoothedSemiNMF"),
     "labels": (Dataset(X, IDS), ["pose"], "AttributeLayers"),
-    "views": (Dataset({"a": X, "b": X}, IDS), ["pose"], "MultiViewSemiNMF"),
+    "views": (Dataset({"a": X, "b": X}, IDS), ["pose"], "ClusterEnsemble"),
     "time": (Dataset(X, IDS, groups=np.array(["v"] * 6)), [], "SlowFeatureNMF"),
     "time with signs": (Dataset(X - 1, IDS, groups=np.array(["v"] * 6)), [], "SlowFeatureAnalysis"),
     "sparse": (Dataset(sp.csr_array(X), IDS), [], "NMF"),
@@ -53,7 +53,7 @@ def test_catalogue_signs_are_true(cls):
     purpose, model = choice.MODELS[cls], getattr(laminar, cls)()
     data = {"a": X, "b": X[:, :3]} if purpose.views else X
     y = np.array([0, 0, 0, 1, 1, 1]) if purpose.labels else None
-    size = {"n_components": 2, "layers": (3, 2), "n_neighbors": 2}
+    size = {"n_components": 2, "layers": (3, 2), "n_neighbors": 2, "n_clusters": 2}
     model.set_params(**{name: value for name, value in size.items() if name in model.get_params()})
     negative = {"a": X - 0.5, "b": X[:, :3]} if purpose.views else X - 0.5
     model.fit(data, y)

@@ -39,7 +39,7 @@ CALLS = {
     "parameter out of range": ((*FIT, "--model", "nmf", "--set", "max_iter=0"), 2, "max_iter"),
     "components in words": ((*FIT, "-k", "ten"), 2, "--components.*integer"),
     "layers in words": ((*FIT, "--model", "deep-semi-nmf", "--layers", "a-b"), 2, "whole numbers"),
-    "views for one": (("fit", "signed.csv", "signed2.csv", "--model", "nmf"), 2, "multi-view-semi-nmf"),
+    "views for one": (("fit", "signed.csv", "signed2.csv", "--model", "nmf"), 2, "cluster-ensemble"),
     "one for views": ((*FIT, "--model", "multi-nmf"), 2, "several inputs"),
     "wrong ending": (("fit", "faces", "-o", "model.h5"), 2, ".laminar"),
     "no such folder": (("fit", "faces", "-o", "no/model.laminar"), 2, "folder that does not exist"),

@@ -1,4 +1,4 @@
-"""`ViewCoder`: the methods of a fitted model of several views."""
+"""`ViewReader`: views in every form they may come in; `ViewCoder`: the methods of a fitted model of several views."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._persistence.estimator import Estimator
 from .._utils import tall, threads
 from .._utils.place import Place
 from .._utils.stored import refuse_stored
@@ -23,13 +24,14 @@ from .coding import Coder
 _ARRAYS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
 
 
-class ViewCoder(Coder):
-    """Base of the estimators of several views: X is a list or dict of views, or one array with ``view_sizes``.
+class ViewReader(Estimator):
+    """Base of the estimators of several views: X is a list or dict of views, or one array with ``view_sizes``."""
 
-    An estimator implements the codes of views, ``_coded``, and the part of the views they explain, ``_explained``.
-    """
+    def _check_data(self, views: Views) -> None:
+        """Raise an error for views that the model is not defined for."""
 
     _takes_tensors = False  # X is several arrays
+    _streams = False  # whether views on workers are used
 
     @clear_errors()
     def _read(self, X, observed=None, *, allow_missing: bool = True) -> Views:
@@ -115,6 +117,13 @@ class ViewCoder(Coder):
         for v, array in zip(present, views.arrays, strict=True):
             arrays[v] = array
         return Views(arrays, self.view_names_, observed)
+
+
+class ViewCoder(ViewReader, Coder):
+    """Base of the factorisations of several views.
+
+    An estimator implements the codes of views, ``_coded``, and the part of the views they explain, ``_explained``.
+    """
 
     @property
     def labels_(self) -> np.ndarray:

@@ -11,6 +11,7 @@ from .kinds import (
     COUNT,
     FINITE,
     FLAG,
+    FLAGS,
     INTEGERS,
     MATRIX,
     NUMBER,
@@ -31,6 +32,7 @@ _BASE = "laminar._base."
 LAYER, READOUT, _JOINED = f"{_BASE}coding.Layer", f"{_BASE}clusters.Readout", f"{_BASE}clusters.Joined"
 CLUSTERS, GRAPH_CLUSTERS = f"{_BASE}clusters.Clusters", f"{_BASE}graph_clusters.GraphClusters"
 BANDS, STACKS = "laminar.attributes.bands.", "laminar.deep.nonlinear."
+ENSEMBLE = "laminar.ensemble."
 _ACTIVATIONS = (f"{STACKS}activations.Activation", f"{STACKS}activations.Rectified")
 _GRAPHS = {
     "laminar.graphs.neighbours.KNN": ("n_neighbors", "weight", "symmetrize", "bandwidth"),
@@ -107,6 +109,26 @@ OBJECTS: dict[str, dict[str, Kind]] = {
         "weights": MATRIX,
     },
     "laminar.attributes.class_means.ClassMeans": {"weights": MATRIX, "intercepts": VECTOR},
+    f"{ENSEMBLE}forms.Form": {"name": TEXT, "factors": VECTOR, "smallest": FINITE},
+    f"{ENSEMBLE}scores.Scores": {"mean": VECTOR, "basis": MATRIX, "sizes": VECTOR, "training": MATRIX},
+    f"{ENSEMBLE}scores.JointScores": {"factors": VECTOR, "shared": made(f"{ENSEMBLE}scores.Scores")},
+    f"{ENSEMBLE}spaces.Spaces": {
+        "n_clusters": SIZE,
+        "observed": FLAGS,
+        "weights": VECTOR,
+        "forms": list_of(list_of(made(f"{ENSEMBLE}forms.Form"))),
+        "scores": list_of(list_of(made(f"{ENSEMBLE}scores.Scores"))),
+        "joint": list_of(made(f"{ENSEMBLE}scores.JointScores")),
+    },
+    f"{ENSEMBLE}grid.Member": {
+        "source": one_of("view", "sum", "joint"),
+        "form": TEXT,
+        "position": COUNT,
+        "exponent": FINITE,
+        "directions": SIZE,
+        "n_neighbors": SIZE,
+    },
+    f"{ENSEMBLE}base.Reading": {"labels": INTEGERS, "members": INTEGERS},
     "laminar.graphs.operators.SparseOperator": {"W": SPARSE, "degree": VECTOR},
     "laminar.multiview.layers.View": {
         "weight": FINITE,

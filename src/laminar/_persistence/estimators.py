@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from .classes import BANDS, CLUSTERS, GRAPH_CLUSTERS, LAYER, READOUT, STACKS
+from .classes import BANDS, CLUSTERS, ENSEMBLE, GRAPH_CLUSTERS, LAYER, READOUT, STACKS
 from .kinds import (
     ANY,
     COUNT,
     FINITE,
     FLAG,
+    FLAGS,
     INTEGER,
     INTEGERS,
     LABELS,
@@ -75,6 +76,15 @@ ATTRIBUTES: dict[str, Kind] = {
     "views_": dict_of(made("laminar.multiview.layers.View")),
     "_basis": MATRIX,
     "embedding_": MATRIX,
+    # ensemble
+    "members_": list_of(made(f"{ENSEMBLE}grid.Member")),
+    "agreement_": VECTOR,
+    "pairwise_agreement_": MATRIX,
+    "kept_": FLAGS,
+    "alternatives_": list_of(made(f"{ENSEMBLE}base.Reading")),
+    "_member_weights": MATRIX,
+    "_memberships": MATRIX,
+    "_spaces": made(f"{ENSEMBLE}spaces.Spaces"),
     # slow features
     "deltas_": NUMBERS,
     "explained_variance_ratio_": NUMBERS,
@@ -117,6 +127,9 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
         "laminar.deep.multilayer.MultiLayerNMF": f"{_ONE} _sizes objective_histories_",
         "laminar.deep.semi.DeepSemiNMF": f"{_DEEP} _stream? _online?",
         "laminar.deep.wsf.DeepWSF": f"{_DEEP} attribute_scores_ attribute_layers_",
+        "laminar.ensemble.cluster_ensemble.ClusterEnsemble": f"{_ALL} view_names_ view_sizes_ components_ layers_ "
+        "labels_ members_ agreement_ pairwise_agreement_ kept_ alternatives_ weights_ n_iter_ converged_ "
+        "_member_weights _memberships _spaces",
         "laminar.multiview.deep_nmf.MultiViewDeepNMF": f"{_SHARED} pretraining_histories_",
         "laminar.multiview.multinmf.MultiNMF": f"{_VIEWS} totals_ _alpha consensus_ representations_",
         "laminar.multiview.semi_nmf.MultiViewSemiNMF": _SHARED,
@@ -135,6 +148,9 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
         "laminar.baselines.coregularized.CoRegularizedSpectral": f"{_CLUSTERER} objective_history_ n_iter_",
         "laminar.baselines.cotraining.CoTrainedSpectral": f"{_CLUSTERER} n_iter_",
         "laminar.baselines.cotraining.MinDisagreement": _CLUSTERER,
+        "laminar.baselines.networks.NEMO": _CLUSTERER,
+        "laminar.baselines.networks.SimilarityNetworkFusion": f"{_CLUSTERER} n_iter_",
+        "laminar.baselines.spectral.WhitenedSpectral": _CLUSTERER,
         "laminar.baselines.spectral.NgJordanWeiss": f"{_CLUSTERER} eigenvalues_",
         "laminar.baselines.subspace.DiMSC": f"{_CLUSTERER} representations_ objective_history_ n_iter_",
         "laminar.baselines.subspace.SmoothRepresentation": f"{_CLUSTERER} representations_",

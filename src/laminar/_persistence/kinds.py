@@ -57,6 +57,7 @@ VECTOR = Kind("a vector of finite numbers", lambda value: _is_array(value, 1, "f
 MATRIX = Kind("a matrix of finite numbers", lambda value: _is_array(value, 2, "f") and _is_finite(value))
 NUMBERS = Kind("a vector of numbers", lambda value: _is_array(value, 1, "fiu"))
 INTEGERS = Kind("a vector of whole numbers", lambda value: _is_array(value, 1, "iu"))
+FLAGS = Kind("an array of true and false", lambda value: isinstance(value, np.ndarray) and value.dtype.kind == "b")
 NAMES = Kind(
     "a vector of text", lambda value: _is_array(value, 1, "OU") and all(isinstance(name, str) for name in value)
 )

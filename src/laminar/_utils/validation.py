@@ -53,7 +53,7 @@ def clear_errors(name: str = "X", model: BaseEstimator | None = None) -> Iterato
 def _cure_of_missing(model: BaseEstimator) -> str:
     return (
         f"{type(model).__name__} uses every entry: leave these samples out, or fill the entries in, as "
-        "sklearn.impute.SimpleImputer does. Of several views, MultiViewSemiNMF is fitted to samples that "
+        "sklearn.impute.SimpleImputer does. Of several views, ClusterEnsemble is fitted to samples that "
         "lack some."
     )
 

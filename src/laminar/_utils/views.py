@@ -234,7 +234,7 @@ def partly_missing(partly: np.ndarray, name: Hashable) -> None:
         raise ValueError(
             f"view {name!r} contains NaN or masked entries in a part of {len(partly)} rows, the first of them row "
             f"{partly[0]}: a sample has all of a view or nothing of it. Fill these entries in, as "
-            "sklearn.impute.SimpleImputer does, or make the whole row NaN for MultiViewSemiNMF, which is fitted "
+            "sklearn.impute.SimpleImputer does, or make the whole row NaN for ClusterEnsemble, which is fitted "
             "to samples that lack views."
         )
 
@@ -246,7 +246,7 @@ def check_missing(mask: np.ndarray, names: list, allow_missing: bool) -> None:
     if not allow_missing:
         raise ValueError(
             f"{counts[worst]} of {n_samples} samples lack view {names[worst]!r} (NaN or None), and every sample is "
-            "needed in every view here: drop these samples, fill the view in, or use MultiViewSemiNMF."
+            "needed in every view here: drop these samples, fill the view in, or use ClusterEnsemble."
         )
     if counts[worst] == n_samples:
         raise ValueError(f"no sample has view {names[worst]!r}: leave this view out.")

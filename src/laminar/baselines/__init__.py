@@ -7,21 +7,28 @@ corrected where it is not. True classes are used by `best_single_view` alone.
 By the names of Zhao, Ding and Fu: BestSV is `best_single_view`, ConcatFea `concat_features`, ConcatPCA `concat_pca`,
 Co-Reg `CoRegularizedSpectral`, Co-Train `CoTrainedSpectral`, Min-D `MinDisagreement`, NaMSC `SmoothRepresentation`, and
 DiMSC `DiMSC`; their own method, DMF-MVC, is `laminar.MultiViewDeepNMF`, and MultiNMF `laminar.MultiNMF`.
+
+`SimilarityNetworkFusion` and `NEMO` are of genomics. `WhitenedSpectral` is the plain graph of partly whitened scores of
+one view, of which `laminar.ClusterEnsemble` makes many.
 """
 
 from .coregularized import CoRegularizedSpectral
 from .cotraining import CoTrainedSpectral, MinDisagreement
-from .spectral import BestView, NgJordanWeiss, best_single_view, concat_features, concat_pca
+from .networks import NEMO, SimilarityNetworkFusion
+from .spectral import BestView, NgJordanWeiss, WhitenedSpectral, best_single_view, concat_features, concat_pca
 from .subspace import DiMSC, SmoothRepresentation
 
 __all__ = [
+    "NEMO",
     "BestView",
     "CoRegularizedSpectral",
     "CoTrainedSpectral",
     "DiMSC",
     "MinDisagreement",
     "NgJordanWeiss",
+    "SimilarityNetworkFusion",
     "SmoothRepresentation",
+    "WhitenedSpectral",
     "best_single_view",
     "concat_features",
     "concat_pca",

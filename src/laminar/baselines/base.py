@@ -56,6 +56,7 @@ class ViewClusterer(ClusterMixin, Estimator, ABC):
         return self
 
     _takes_affinities = False
+    _takes_missing = False  # whether samples may lack views; their rows are then NaN
     _sample_attributes: tuple[str, ...] = ("embedding_", "labels_")
 
     def _without_training_codes(self) -> Self:
@@ -69,7 +70,11 @@ class ViewClusterer(ClusterMixin, Estimator, ABC):
         return [name for name in self._sample_attributes if len(self.labels_)]
 
     def _read(self, X: ViewData) -> list[Affinity]:
-        views, self.view_names_, _ = read_views(X, self.view_sizes, accept_sparse=self._takes_affinities)
+        views, self.view_names_, observed = read_views(
+            X, self.view_sizes, allow_missing=self._takes_missing, accept_sparse=self._takes_affinities
+        )
+        if not observed.all():
+            views = [np.where(has[:, None], view, np.nan) for view, has in zip(views, observed.T, strict=True)]
         n_samples = views[0].shape[0]
         if n_samples < max(2, self.n_clusters):
             raise ValueError(

@@ -30,6 +30,7 @@ class Purpose:
     data: str  # "any" sign or ">= 0"
     labels: str  # "", "some" attributes, "one"
     views: bool = False
+    one_input: bool = True  # whether one input is enough
     time: bool = False
     holes: bool = False  # samples may lack a view
     graph: bool = False  # whether it needs neighbours of all samples, which takes long for very many
@@ -52,9 +53,14 @@ MODELS: dict[str, Purpose] = {
     "ConceptFactorization": Purpose("any", "", use="components that are mixtures of samples; kernels"),
     "SlowFeatureNMF": Purpose(">= 0", "", time=True, use="parts that change slowly; phases of a video"),
     "SlowFeatureAnalysis": Purpose("any", "", time=True, use="slowest signals of a sequence"),
-    "MultiViewSemiNMF": Purpose("any", "", views=True, holes=True, graph=True, use="one clustering of several views"),
-    "MultiViewDeepNMF": Purpose("any", "", views=True, graph=True, use="layers of each view, one shared (DMF-MVC)"),
-    "MultiNMF": Purpose(">= 0", "", views=True, use="views that agree on their codes"),
+    "ClusterEnsemble": Purpose("any", "", views=True, holes=True, graph=True, use="one clustering of several views"),
+    "MultiViewSemiNMF": Purpose(
+        "any", "", views=True, one_input=False, holes=True, graph=True, use="codes that several views share"
+    ),
+    "MultiViewDeepNMF": Purpose(
+        "any", "", views=True, one_input=False, graph=True, use="layers of each view, one shared (DMF-MVC)"
+    ),
+    "MultiNMF": Purpose(">= 0", "", views=True, one_input=False, use="views that agree on their codes"),
 }
 
 
@@ -102,7 +108,11 @@ def choose(data: Dataset, attributes: Sequence[str], seed: int) -> Choice:
     'no labels, no time, and 3 samples: codes smoothed over a graph of neighbours find clusters best'
     """
     if data.has_views:
-        return _choice("MultiViewSemiNMF", f"{len(data.views())} views, weighted by how well they agree", seed)
+        return _choice(
+            "ClusterEnsemble",
+            f"{len(data.views())} views: clusters that many graphs agree on; --clusters is their number",
+            seed,
+        )
     is_on_disk = is_streamed(data.X) or isinstance(data.X, Stored)
     named = ", ".join(attributes[:4]) + (" ..." if len(attributes) > 4 else "")
     if attributes and is_on_disk:

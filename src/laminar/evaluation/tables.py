@@ -15,7 +15,8 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.clusters import READOUTS, reader, refuse_without_codes
-from .._base.coding import Coder, Layer
+from .._base.coding import Layer
+from .._base.output import LayerOutput
 from .._base.spectral import kmeans
 from .._utils import threads
 from .._utils.labels import Attribute, attribute_names, read_attribute, read_groups, read_labels
@@ -336,7 +337,7 @@ def _read_out(model: BaseEstimator, layer: int, view: Hashable, H: np.ndarray, r
     if _has_attributes(model):
         return model._reader(layer, model._form(readout, model._code_form))(H)
     top = view is None and layer == len(model.layers_) - 1
-    if top and isinstance(model, Coder):
+    if top and isinstance(model, LayerOutput):
         # In double precision, as k-means was fitted.
         return model._reader(model._places(-1)[-1], model._form(readout, model._cluster_form))(H.astype(np.float64))
     if top and readout is None:

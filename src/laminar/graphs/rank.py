@@ -56,9 +56,7 @@ class Rank(Graph):
             raise ValueError(f"neighbours are ranked among 2 samples or more; X has {n_samples}.")
         k = self._resolve_n_neighbors(n_samples)
         _, neighbours = nearest(in_range(X)[0], k)
-        weights = np.tile(1 / np.arange(1.0, k + 1), n_samples)
-        starts = np.arange(0, neighbours.size + 1, k)
-        A = sp.csr_array((weights, neighbours.ravel(), starts), shape=(n_samples, n_samples))
+        A = rank_weights(neighbours, n_samples)
         return SparseOperator((A + A.T) / 2)
 
     def _resolve_n_neighbors(self, n_samples: int) -> int:
@@ -72,3 +70,30 @@ class Rank(Graph):
                 f"{n_samples}; lower n_neighbors, or give more than {n_samples} samples."
             )
         return self.n_neighbors
+
+
+def rank_weights(neighbours: np.ndarray, n_nodes: int) -> sp.csr_array:
+    """Return ``a_ij = 1 / r`` where j is the r-th neighbour of i.
+
+    Parameters
+    ----------
+    neighbours : ndarray of shape (n_samples, n_neighbors)
+        Positions of the neighbours, from the nearest on.
+    n_nodes : int
+        Number of samples among which they are neighbours.
+
+    Returns
+    -------
+    A : sparse array of shape (n_samples, n_nodes)
+
+    Examples
+    --------
+    >>> rank_weights(np.array([[2, 1], [0, 2], [1, 0]]), 3).toarray()
+    array([[0. , 0.5, 1. ],
+           [1. , 0. , 0.5],
+           [0.5, 1. , 0. ]])
+    """
+    n_samples, k = neighbours.shape
+    weights = np.tile(1 / np.arange(1.0, k + 1), n_samples)
+    starts = k * np.arange(n_samples + 1)
+    return sp.csr_array((weights, neighbours.ravel(), starts), shape=(n_samples, n_nodes))

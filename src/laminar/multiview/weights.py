@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 import scipy.sparse as sp
@@ -83,22 +83,47 @@ def agreement_weights(
     >>> agreement_weights([wrap(one), wrap(2 * one), wrap(noise)], np.ones((60, 3), bool), Rank(5), rng).round(1)
     array([0.5, 0.5, 0. ])
     """
-    n_samples, n_views = observed.shape
+    n_samples = len(observed)
     nonzero = [v for v, view in enumerate(views) if view.sqnorm > 0]
     rows = np.arange(n_samples)
     if n_samples > max_samples:
         rows = np.sort(random_state.choice(n_samples, max_samples, replace=False))
     graphs = {v: edges(views[v], rows, observed[rows, v], graph) for v in nonzero} if len(nonzero) > 2 else {}
-    weights = np.zeros(n_views)
-    for u in graphs:
-        for v in graphs:
-            if u < v:
-                both = np.flatnonzero(observed[rows, u] & observed[rows, v])
-                agreed = _correlation(graphs[u][both][:, both], graphs[v][both][:, both])
-                weights[[u, v]] += agreed
+    weights = correlation_weights(graphs, observed[rows])
     if not weights.any():
         weights[nonzero or slice(None)] = 1.0
     return weights / weights.sum()
+
+
+def correlation_weights(graphs: Mapping[int, sp.csr_array], observed: np.ndarray) -> np.ndarray:
+    """Return the sum of the correlations of the graph of each view with those of the others.
+
+    Parameters
+    ----------
+    graphs : mapping from int to sparse array of shape (n_samples, n_samples)
+        Edge weights, by the position of the view.
+    observed : ndarray of bool of shape (n_samples, n_views)
+        Which sample has which view.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_views,)
+        Not negative; 0 for views without a graph.
+
+    Examples
+    --------
+    >>> W = sp.csr_array([[0.0, 1.0], [1.0, 0.0]])
+    >>> correlation_weights({0: W, 1: W}, np.ones((2, 3), bool))
+    array([0.5, 0.5, 0. ])
+    """
+    weights = np.zeros(observed.shape[1])
+    for u in graphs:
+        for v in graphs:
+            if u < v:
+                both = np.flatnonzero(observed[:, u] & observed[:, v])
+                agreed = _correlation(graphs[u][both][:, both], graphs[v][both][:, both])
+                weights[[u, v]] += agreed
+    return weights
 
 
 def _correlation(A: sp.csr_array, B: sp.csr_array) -> float:

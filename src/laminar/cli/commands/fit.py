@@ -173,15 +173,13 @@ def _check(estimator: BaseEstimator, samples: Dataset) -> None:
         raise ValueError(f"{samples.n_samples} sample: a model is fitted to at least two, better a hundred.")
     if samples.has_views and not purpose.views:
         count = len(samples.views())
-        raise ValueError(
-            f"--model {command_name(name)} is for one input and {count} were given: use multi-view-semi-nmf."
-        )
-    if purpose.views and not samples.has_views:
+        raise ValueError(f"--model {command_name(name)} is for one input and {count} were given: use cluster-ensemble.")
+    if not purpose.one_input and not samples.has_views:
         raise ValueError(f"--model {command_name(name)} is for several views: give several inputs, or another model.")
     if samples.observed is not None and not purpose.holes:
         lacking = int((~samples.observed).any(axis=1).sum())
         raise ValueError(
-            f"{lacking} samples lack a view, and --model {command_name(name)} needs all: use multi-view-semi-nmf."
+            f"{lacking} samples lack a view, and --model {command_name(name)} needs all: use cluster-ensemble."
         )
 
 

@@ -31,7 +31,7 @@ def models(quiet: Quiet = False, as_json: Json = False, debug: Debug = False) ->
         ]
         terminal.show(table("", columns, rows, text=range(len(columns))))
         terminal.show(
-            "Without --model: several inputs multi-view-semi-nmf; labels attribute-layers; a video slow-feature-nmf,\n"
+            "Without --model: several inputs cluster-ensemble; labels attribute-layers; a video slow-feature-nmf,\n"
             "with negative values slow-feature-analysis; sparse counts nmf; else smoothed-semi-nmf, and for more than\n"
             f"{MAX_SAMPLES_WITH_GRAPH:,} samples nmf, with negative values semi-nmf. Gaps: samples may lack a view."
         )

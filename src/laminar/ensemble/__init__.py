@@ -1,0 +1,1 @@
+"""Clusters by the agreement of many graphs of one view or several."""
