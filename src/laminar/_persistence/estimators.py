@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .classes import BANDS, CLUSTERS, GRAPH_CLUSTERS, LAYER, READOUT, STACKS
+from .classes import ATTRIBUTE_PARTS, CLUSTERS, GRAPH_CLUSTERS, LAYER, READOUT, STACKS
 from .kinds import (
     ANY,
     COUNT,
@@ -83,12 +83,10 @@ ATTRIBUTES: dict[str, Kind] = {
     # attributes
     "attributes_": list_of(NAME),
     "band_weights_": dict_of(dict_of(NUMBER)),
-    "_bank": made(f"{BANDS}FilterBank"),
-    "_maps": list_of(dict_of(MATRIX, COUNT)),
-    "_coders": list_of(made("laminar.attributes.simplex_codes.SimplexCoder")),
-    "_class_means": dict_of(made("laminar.attributes.class_means.ClassMeans"), COUNT),
+    "_bank": made(f"{ATTRIBUTE_PARTS}filter_bank.FilterBank"),
+    "_maps": list_of(made(f"{ATTRIBUTE_PARTS}layer_map.LayerMap")),
     # baselines
-    "labels_": INTEGERS,
+    "labels_": either(INTEGERS, dict_of(LABELS)),
     "eigenvalues_": NUMBERS,
     # features of images
     "image_shape_": list_of(SIZE),
@@ -113,7 +111,7 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
     name: tuple(attributes.split())
     for name, attributes in {
         "laminar.attributes.layers.AttributeLayers": f"{_ALL} components_ layers_ mean_ attributes_ classes_ "
-        "band_weights_ _bank _maps _coders _class_means",
+        "labels_ band_weights_ objective_history_ n_iter_ _bank _maps",
         "laminar.deep.multilayer.MultiLayerNMF": f"{_ONE} _sizes objective_histories_",
         "laminar.deep.semi.DeepSemiNMF": f"{_DEEP} _stream? _online?",
         "laminar.deep.wsf.DeepWSF": f"{_DEEP} attribute_scores_ attribute_layers_",
