@@ -84,7 +84,9 @@ def made(name, **parameters):
 def cases():
     """Name: unfitted model, arguments of fit, and new samples."""
     found = {name: (plain(name, kind), (X, Y), NEW) for name, kind in estimators(laminar).items()}
-    found |= {name: (plain(name, kind), (X,), None) for name, kind in estimators(baselines).items()}
+    for name, kind in estimators(baselines).items():
+        labelled = hasattr(kind, "predict_proba")
+        found[name] = (plain(name, kind), (X, Y) if labelled else (X,), NEW if labelled else None)
     for name, kind in estimators(features).items():
         found[name] = (plain(name, kind), (IMAGES,), IMAGES)
     return found | models() | deep_models() | view_models() | attribute_models()

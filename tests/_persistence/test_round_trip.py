@@ -185,6 +185,7 @@ def arrays(value, n_samples, path, seen):
 # What a method of new samples needs of the training samples, by the beginning of its path.
 NEEDED = {
     "AttributeLayers": ("._bank",),
+    "LabelSpreading": ("._graph", "._spread"),
     "ConceptFactorization": ("._embedding",),
     "MultiViewSemiNMF": (".clusters_._fitted",),
     "MultiViewDeepNMF": (".clusters_._fitted",),

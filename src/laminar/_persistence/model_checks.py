@@ -75,7 +75,7 @@ def _check_components(model: Any) -> None:
 
 def _check_layers(model: Any) -> None:
     _require(len(model.layers_) > 0, "there is no layer")
-    _check_stack(model.layers_, _n_inputs(model), chained="_maps" not in vars(model))
+    _check_stack(model.layers_, _n_inputs(model), chained="attributes_" not in vars(model))
     widths = [len(layer.components) for layer in model.layers_]
     _require(len(model.components_) == widths[model._main], "components_ are not those of the layer")
 
@@ -167,13 +167,30 @@ def _check_classes(model: Any) -> None:
         _require(0 < len(model.classes_) <= owners.max() + 1, "classes_ and component_classes_ do not agree")
 
 
-def _check_bank(model: Any) -> None:
-    n = len(model.attributes_) + 1
-    _require(len(model.layers_) == len(model._maps) == n, "there is not a layer an attribute")
+def _check_attributes(model: Any) -> None:
+    n = len(model.attributes_) + len(model._more_layers)
+    _require(len(model.layers_) == n, "there is not a layer an attribute")
     _require(isinstance(model.classes_, dict), "classes_ is no dict")
     _require(list(model.classes_) == list(model.attributes_), "classes_ are not those of attributes_")
     _require(isinstance(model.labels_, dict), "labels_ is no dict")
     _require(set(model.labels_) <= set(model.attributes_), "labels_ are not those of attributes_")
+
+
+def _check_baseline(model: Any) -> None:
+    _check_scores(model._principal, model.n_features_in_)
+    r, sizes = len(model._principal.singular_values), [len(model.classes_[name]) for name in model.attributes_]
+    for centres, n_classes in zip(vars(model).get("_centres", ()), sizes, strict="_centres" in vars(model)):
+        fits = centres.directions.shape == (r, centres.centres.shape[1]) and len(centres.centres) == n_classes
+        _require(fits, "class centres do not fit")
+    if "_graph" in vars(model):
+        _check_graph(model._graph, r)
+        n = len(model._graph.graph.degree)
+        fits = [S.shape for S in model._spread] == [(n, max(size, 1)) for size in sizes]
+        _require(fits, "spread labels do not fit")
+
+
+def _check_bank(model: Any) -> None:
+    _require(len(model.layers_) == len(model._maps), "there is not a map a layer")
     bank = model._bank
     _require("scores" in bank.principal, "the principal scores are missing")
     for scores in bank.principal.values():
@@ -265,7 +282,9 @@ _CHECKS = {
     "_stack": _check_nonlinear,
     "_embedding": _check_embedding,
     "component_classes_": _check_classes,
+    "attributes_": _check_attributes,
     "_bank": _check_bank,
+    "_principal": _check_baseline,
     "ridge_": _check_offset,
     "patterns_": _check_patterns,
     "image_shape_": _check_images,
