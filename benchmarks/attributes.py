@@ -167,8 +167,10 @@ SETTINGS: dict[str, Method] = {
 }
 
 
-def measured(methods: dict[str, Method], names: list[str], n_draws: int) -> dict[str, dict[str, np.ndarray]]:
+def measured(methods: dict[str, Method], names: list[str], n_draws: int, only: str) -> dict[str, dict[str, np.ndarray]]:
     """Scores in % by method and set, of shape (n_shares, n_draws, n_attributes, 3)."""
+    first = next(iter(methods))
+    methods = {title: method for title, method in methods.items() if title == first or only in title}
     found: dict[str, dict[str, np.ndarray]] = {title: {} for title in methods}
     for name in names:
         X, Y = samples(name)
@@ -215,15 +217,15 @@ def print_differences(found: dict[str, dict[str, np.ndarray]]) -> None:
                         print(f"{name} {attribute} {share:.0%}: {rival} {gaps}", flush=True)
 
 
-def classes(names: list[str], n_draws: int) -> None:
-    found = measured(METHODS, names, n_draws)
+def classes(names: list[str], n_draws: int, only: str) -> None:
+    found = measured(METHODS, names, n_draws, only)
     print_means(found)
     print_differences(found)
 
 
-def settings(names: list[str], n_draws: int) -> None:
+def settings(names: list[str], n_draws: int, only: str) -> None:
     """Choose the setting with the best mean of unlabelled and new samples on all other sets."""
-    found = measured(SETTINGS, names, n_draws)
+    found = measured(SETTINGS, names, n_draws, only)
     print_means(found)
     left_out = []
     for name in names:
@@ -235,7 +237,7 @@ def settings(names: list[str], n_draws: int) -> None:
     print(f"Chosen on the other sets, scored on the set left out: {cells}")
 
 
-def unlabelled(names: list[str], n_draws: int) -> None:
+def unlabelled(names: list[str], n_draws: int, only: str) -> None:
     """Half of the people have no label, and 30 % of the samples of the others do: NMI of clusters of all samples."""
     forms = {f"share={s:g}": (s, "isometric") for s in (0.3, 0.5, 1.0)}
     forms |= {"discriminants": (0.3, "discriminants"), "bands": (0.3, "bands")}
@@ -262,7 +264,7 @@ def unlabelled(names: list[str], n_draws: int) -> None:
     print(f"{'mean':20s}" + "".join(f"{f'{a:.3f} / {b:.3f}':>16s}" for a, b in np.mean(totals, axis=0)))
 
 
-def codes(names: list[str], n_draws: int) -> None:
+def codes(names: list[str], n_draws: int, only: str) -> None:
     """What codes H of the discriminants keep of their energy, their zeros, and classifiers of both."""
     print(f"share of energy, zeros, SVM on H, on the discriminants, predict: 10 % labels, {n_draws} draws")
     totals = []
@@ -295,9 +297,10 @@ def main() -> None:
     parser.add_argument("command", nargs="?", default="classes", choices=COMMANDS)
     parser.add_argument("--sets", nargs="*", default=list(SETS), choices=list(SETS))
     parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--methods", default="", help="of classes and settings, only those with this in their name")
     options = parser.parse_args()
     names = [name for name in options.sets if name == "make_faces" or name in available()]
-    COMMANDS[options.command](names, options.draws)
+    COMMANDS[options.command](names, options.draws, options.methods)
 
 
 if __name__ == "__main__":
