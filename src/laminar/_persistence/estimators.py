@@ -116,7 +116,7 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
     name: tuple(attributes.split())
     for name, attributes in {
         "laminar.attributes.layers.AttributeLayers": f"{_LABELLED} "
-        "band_weights_ objective_history_ n_iter_ _bank _maps",
+        "band_weights_ objective_history_ n_iter_ converged_? _bank _maps",
         "laminar.deep.multilayer.MultiLayerNMF": f"{_ONE} _sizes objective_histories_",
         "laminar.deep.semi.DeepSemiNMF": f"{_DEEP} _stream? _online?",
         "laminar.deep.wsf.DeepWSF": f"{_DEEP} attribute_scores_ attribute_layers_",
