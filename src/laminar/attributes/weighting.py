@@ -15,7 +15,7 @@ def has_few_labels(attribute: Attribute) -> bool:
     """Whether classes have between 1.5 and 8 labels in the mean.
 
     Folds then train on one or two labels a class, too few to see what the scatter inside classes gives: linear
-    discriminant analysis counts as well. Measured, docs/attributes.md.
+    discriminant analysis counts as well. `python -m benchmarks.attributes settings` compares both.
     """
     n_labels, n_classes = int(attribute.known.sum()), len(attribute.classes)
     return 1.5 * n_classes <= n_labels < 8 * n_classes
