@@ -2,7 +2,8 @@
 
 Some images of every person are labelled, and the *unlabelled* ones are scored: accuracy and NMI of the clusters of
 `cluster`, which know the labels through the codes of the fit. As many components as people. Whitened SVD + k-means,
-which sees no label, is the row to beat. ``python -m benchmarks.labels grid`` is the search for the weights, on Yale.
+which sees no label, is the row to beat. The last three methods have a layer for the attribute, which k-means clusters.
+``python -m benchmarks.labels grid`` is the search for the weights, on Yale.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from laminar import (
     GNMF,
     NMF,
     WSF,
+    AttributeLayers,
     ClassDrivenNMF,
     ConceptFactorization,
     ConstrainedNMF,
@@ -27,9 +29,11 @@ from laminar import (
     SemiNMF,
     SmoothedSemiNMF,
 )
+from laminar._base.spectral import kmeans
 from laminar._engine.data.svd import truncated_svd
 from laminar._engine.data.wrap import wrap
 from laminar._engine.linalg.small import unit_rows
+from laminar.baselines import LabelSpreading, PooledLDA
 from laminar.datasets import available, load, partial_labels
 from laminar.metrics import clustering_accuracy, normalized_mutual_information
 
@@ -71,6 +75,16 @@ def of(make: Callable[[int], object]) -> Clusterer:
     return lambda X, y, c, seed: make(c).set_params(random_state=seed).fit(X, y).cluster()
 
 
+def layer_of(make: Callable[[], object]) -> Clusterer:
+    """k-means of the layer of the attribute."""
+
+    def clusters(X, y, c, seed):
+        E = make().set_params(random_state=seed).fit(X, y).training_codes()
+        return kmeans(E, c, seed).labels_
+
+    return clusters
+
+
 def blind(make: Callable[[int], object]) -> Clusterer:
     return unsupervised(lambda X, y, c, seed: make(c).set_params(random_state=seed).fit_predict(X))
 
@@ -92,6 +106,9 @@ METHODS: dict[str, Clusterer] = {
     "ConstrainedNMF, KL": of(lambda c: ConstrainedNMF(c, loss="kl", max_iter=200)),
     "DiscriminantNMF": of(lambda c: DiscriminantNMF(c)),
     "DiscriminantNMF, between .5": of(lambda c: DiscriminantNMF(c, between=0.5)),
+    "LabelSpreading": layer_of(LabelSpreading),
+    "PooledLDA": layer_of(PooledLDA),
+    "AttributeLayers": layer_of(AttributeLayers),
 }
 
 

@@ -18,7 +18,7 @@ from sklearn.metrics import normalized_mutual_info_score
 from laminar import AttributeLayers, MultiNMF
 from laminar._base.clusters import Clusters, Readout
 from laminar.attributes import layers
-from laminar.attributes.bands import FilterBank
+from laminar.attributes.filter_bank import FilterBank
 from laminar.datasets import make_attributes, partial_labels
 from laminar.graphs.neighbours import nearest
 

@@ -46,7 +46,7 @@ STAGES = {  # model, what its lines contain
     "deep views": (MultiViewDeepNMF((4, 3), view_sizes=(4, 2), max_iter=5), ["nearest neighbours", "pre-training"]),
     "attributes": (
         AttributeLayers(3),
-        ["singular value decomposition of 40 x 6", "band smooth(40, 5, 3)", "weights of 8 bands", "layer 2 of 2"],
+        ["singular value decomposition of 40 x 6", "band smooth(80, 5, 3)", "weights of 10 bands", "layer 2 of 2"],
     ),
 }
 

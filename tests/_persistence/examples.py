@@ -51,7 +51,7 @@ SETTINGS = {
     "MultiNMF": {"n_components": 3, "view_sizes": (4, 2), "max_iter": 5, "max_inner_iter": 3},
     "MultiViewDeepNMF": {"layers": (4, 3), "view_sizes": (4, 2), "max_iter": 20},
     "MultiViewSemiNMF": {"n_components": 3, "view_sizes": (4, 2), "max_iter": 20},
-    "AttributeLayers": {"n_components": 3, "bands": BANDS[:2]},
+    "AttributeLayers": {"n_components": 3, "bands": BANDS[:3]},
     "SlowFeatureAnalysis": {},
     "Crop": {"shape": (8, 8)},
     "Resize": {"shape": (8, 8)},
@@ -84,7 +84,9 @@ def made(name, **parameters):
 def cases():
     """Name: unfitted model, arguments of fit, and new samples."""
     found = {name: (plain(name, kind), (X, Y), NEW) for name, kind in estimators(laminar).items()}
-    found |= {name: (plain(name, kind), (X,), None) for name, kind in estimators(baselines).items()}
+    for name, kind in estimators(baselines).items():
+        labelled = hasattr(kind, "predict_proba")
+        found[name] = (plain(name, kind), (X, Y) if labelled else (X,), NEW if labelled else None)
     for name, kind in estimators(features).items():
         found[name] = (plain(name, kind), (IMAGES,), IMAGES)
     return found | models() | deep_models() | view_models() | attribute_models()

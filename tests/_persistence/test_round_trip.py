@@ -187,6 +187,7 @@ def arrays(value, n_samples, path, seen):
 NEEDED = {
     "AttributeLayers": ("._bank",),
     "ClusterEnsemble": ("._spaces", "._memberships"),
+    "LabelSpreading": ("._graph", "._spread"),
     "ConceptFactorization": ("._embedding",),
     "MultiViewSemiNMF": (".clusters_._fitted",),
     "MultiViewDeepNMF": (".clusters_._fitted",),

@@ -186,4 +186,4 @@ def _no_rows(rows: Any) -> Any:
 
 
 def _n_rows(rows: Any) -> int:
-    return len(next(iter(rows.values()))) if isinstance(rows, dict) else len(rows)
+    return max(map(len, rows.values()), default=0) if isinstance(rows, dict) else len(rows)

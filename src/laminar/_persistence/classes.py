@@ -31,7 +31,7 @@ from .kinds import (
 _BASE = "laminar._base."
 LAYER, READOUT, _JOINED = f"{_BASE}coding.Layer", f"{_BASE}clusters.Readout", f"{_BASE}clusters.Joined"
 CLUSTERS, GRAPH_CLUSTERS = f"{_BASE}clusters.Clusters", f"{_BASE}graph_clusters.GraphClusters"
-BANDS, STACKS = "laminar.attributes.bands.", "laminar.deep.nonlinear."
+ATTRIBUTE_PARTS, STACKS = "laminar.attributes.", "laminar.deep.nonlinear."
 ENSEMBLE = "laminar.ensemble."
 _ACTIVATIONS = (f"{STACKS}activations.Activation", f"{STACKS}activations.Rectified")
 _GRAPHS = {
@@ -82,33 +82,45 @@ OBJECTS: dict[str, dict[str, Kind]] = {
         "_fitted": dict_of(made(_NEAREST), SIZE),
         "graph": either(one_of("knn", "rank"), made(*_GRAPHS)),
     },
-    f"{BANDS}Band": {"kind": TEXT, "rank": SIZE, "n_neighbors": SIZE, "strength": FINITE},
-    f"{BANDS}NeighbourGraph": {
+    f"{ATTRIBUTE_PARTS}bands.Band": {
+        "kind": TEXT,
+        "rank": optional(SIZE),
+        "n_neighbors": SIZE,
+        "strength": FINITE,
+        "whitening": FINITE,
+        "prior": FINITE,
+    },
+    f"{ATTRIBUTE_PARTS}neighbour_graph.NeighbourGraph": {
         "singular_values": VECTOR,
+        "whitening": FINITE,
         "n_neighbors": SIZE,
         "graph": made("laminar.graphs.operators.SparseOperator"),
         "_search": made(_NEIGHBOURS),
     },
-    f"{BANDS}FilterBank": {
-        "bands": list_of(made(f"{BANDS}Band")),
-        "n_scores": SIZE,
-        "max_nodes": SIZE,
+    f"{ATTRIBUTE_PARTS}principal_scores.PrincipalScores": {
+        "factors": optional(VECTOR),
         "mean": VECTOR,
         "scale": FINITE,
         "basis": MATRIX,
         "singular_values": VECTOR,
-        "_graphs": dict_of(made(f"{BANDS}NeighbourGraph")),
-        "_smooth": dict_of(MATRIX, made(f"{BANDS}Band")),
+    },
+    f"{ATTRIBUTE_PARTS}filter_bank.FilterBank": {
+        "bands": list_of(made(f"{ATTRIBUTE_PARTS}bands.Band")),
+        "n_scores": SIZE,
+        "max_nodes": SIZE,
+        "principal": dict_of(made(f"{ATTRIBUTE_PARTS}principal_scores.PrincipalScores"), TEXT),
+        "length": FINITE,
+        "_graphs": dict_of(made(f"{ATTRIBUTE_PARTS}neighbour_graph.NeighbourGraph")),
+        "_filtered": dict_of(MATRIX, made(f"{ATTRIBUTE_PARTS}bands.Band")),
         "sizes": list_of(FINITE),
     },
-    "laminar.attributes.simplex_codes.SimplexCoder": {
+    f"{ATTRIBUTE_PARTS}simplex_codes.SimplexCoder": {
         "n_codes": SIZE,
         "max_steps": COUNT,
         "sweeps": COUNT,
         "directions": MATRIX,
         "weights": MATRIX,
     },
-    "laminar.attributes.class_means.ClassMeans": {"weights": MATRIX, "intercepts": VECTOR},
     f"{ENSEMBLE}forms.Form": {"name": TEXT, "factors": VECTOR, "smallest": FINITE},
     f"{ENSEMBLE}scores.Scores": {"mean": VECTOR, "basis": MATRIX, "sizes": VECTOR, "training": MATRIX},
     f"{ENSEMBLE}scores.JointScores": {"factors": VECTOR, "shared": made(f"{ENSEMBLE}scores.Scores")},
@@ -129,6 +141,13 @@ OBJECTS: dict[str, dict[str, Kind]] = {
         "n_neighbors": SIZE,
     },
     f"{ENSEMBLE}base.Reading": {"labels": INTEGERS, "members": INTEGERS},
+    f"{ATTRIBUTE_PARTS}class_centres.ClassCentres": {"directions": MATRIX, "centres": MATRIX},
+    f"{ATTRIBUTE_PARTS}layer_map.LayerMap": {
+        "maps": dict_of(MATRIX, COUNT),
+        "offset": VECTOR,
+        "coders": list_of(made(f"{ATTRIBUTE_PARTS}simplex_codes.SimplexCoder")),
+        "classes": made(f"{ATTRIBUTE_PARTS}class_centres.ClassCentres"),
+    },
     "laminar.graphs.operators.SparseOperator": {"W": SPARSE, "degree": VECTOR},
     "laminar.multiview.layers.View": {
         "weight": FINITE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .classes import BANDS, CLUSTERS, ENSEMBLE, GRAPH_CLUSTERS, LAYER, READOUT, STACKS
+from .classes import ATTRIBUTE_PARTS, CLUSTERS, ENSEMBLE, GRAPH_CLUSTERS, LAYER, READOUT, STACKS
 from .kinds import (
     ANY,
     COUNT,
@@ -93,13 +93,15 @@ ATTRIBUTES: dict[str, Kind] = {
     # attributes
     "attributes_": list_of(NAME),
     "band_weights_": dict_of(dict_of(NUMBER)),
-    "_bank": made(f"{BANDS}FilterBank"),
-    "_maps": list_of(dict_of(MATRIX, COUNT)),
-    "_coders": list_of(made("laminar.attributes.simplex_codes.SimplexCoder")),
-    "_class_means": dict_of(made("laminar.attributes.class_means.ClassMeans"), COUNT),
+    "_bank": made(f"{ATTRIBUTE_PARTS}filter_bank.FilterBank"),
+    "_maps": list_of(made(f"{ATTRIBUTE_PARTS}layer_map.LayerMap")),
     # baselines
-    "labels_": INTEGERS,
+    "labels_": either(INTEGERS, dict_of(LABELS)),
     "eigenvalues_": NUMBERS,
+    "_principal": made(f"{ATTRIBUTE_PARTS}principal_scores.PrincipalScores"),
+    "_centres": list_of(made(f"{ATTRIBUTE_PARTS}class_centres.ClassCentres")),
+    "_graph": made(f"{ATTRIBUTE_PARTS}neighbour_graph.NeighbourGraph"),
+    "_spread": list_of(MATRIX),
     # features of images
     "image_shape_": list_of(SIZE),
     "output_shape_": list_of(SIZE),
@@ -116,14 +118,15 @@ _ONE = f"{_CODES} reconstruction_err_"
 _DEEP = f"{_ONE} _sizes _ridges _stack pretraining_histories_"
 _VIEWS = f"{_CODES} view_names_ view_sizes_"
 _SHARED = f"{_VIEWS} weights_ views_ mean_ _basis embedding_"
+_LABELLED = f"{_ALL} components_ layers_ mean_ attributes_ classes_ labels_"
 _CLUSTERER = f"{_ALL} view_names_ embedding_ labels_"
 _IMAGES = f"{_ALL} image_shape_ _n_features_out"
 
 ESTIMATORS: dict[str, tuple[str, ...]] = {
     name: tuple(attributes.split())
     for name, attributes in {
-        "laminar.attributes.layers.AttributeLayers": f"{_ALL} components_ layers_ mean_ attributes_ classes_ "
-        "band_weights_ _bank _maps _coders _class_means",
+        "laminar.attributes.layers.AttributeLayers": f"{_LABELLED} "
+        "band_weights_ objective_history_ n_iter_ converged_? _bank _maps",
         "laminar.deep.multilayer.MultiLayerNMF": f"{_ONE} _sizes objective_histories_",
         "laminar.deep.semi.DeepSemiNMF": f"{_DEEP} _stream? _online?",
         "laminar.deep.wsf.DeepWSF": f"{_DEEP} attribute_scores_ attribute_layers_",
@@ -151,6 +154,8 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
         "laminar.baselines.networks.NEMO": _CLUSTERER,
         "laminar.baselines.networks.SimilarityNetworkFusion": f"{_CLUSTERER} n_iter_",
         "laminar.baselines.spectral.WhitenedSpectral": _CLUSTERER,
+        "laminar.baselines.lda.PooledLDA": f"{_LABELLED} _principal _centres",
+        "laminar.baselines.spreading.LabelSpreading": f"{_LABELLED} _principal _graph _spread",
         "laminar.baselines.spectral.NgJordanWeiss": f"{_CLUSTERER} eigenvalues_",
         "laminar.baselines.subspace.DiMSC": f"{_CLUSTERER} representations_ objective_history_ n_iter_",
         "laminar.baselines.subspace.SmoothRepresentation": f"{_CLUSTERER} representations_",

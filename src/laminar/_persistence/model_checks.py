@@ -75,7 +75,7 @@ def _check_components(model: Any) -> None:
 
 def _check_layers(model: Any) -> None:
     _require(len(model.layers_) > 0, "there is no layer")
-    _check_stack(model.layers_, _n_inputs(model), chained="_maps" not in vars(model))
+    _check_stack(model.layers_, _n_inputs(model), chained="attributes_" not in vars(model))
     widths = [len(layer.components) for layer in model.layers_]
     _require(len(model.components_) == widths[model._main], "components_ are not those of the layer")
 
@@ -167,25 +167,48 @@ def _check_classes(model: Any) -> None:
         _require(0 < len(model.classes_) <= owners.max() + 1, "classes_ and component_classes_ do not agree")
 
 
-def _check_bank(model: Any) -> None:
-    n = len(model.attributes_) + 1
-    _require(len(model.layers_) == len(model._maps) == len(model._coders) == n, "there is not a layer an attribute")
+def _check_attributes(model: Any) -> None:
+    n = len(model.attributes_) + len(model._more_layers)
+    _require(len(model.layers_) == n, "there is not a layer an attribute")
     _require(isinstance(model.classes_, dict), "classes_ is no dict")
     _require(list(model.classes_) == list(model.attributes_), "classes_ are not those of attributes_")
+    _require(isinstance(model.labels_, dict), "labels_ is no dict")
+    _require(set(model.labels_) <= set(model.attributes_), "labels_ are not those of attributes_")
+
+
+def _check_baseline(model: Any) -> None:
+    _check_scores(model._principal, model.n_features_in_)
+    r, sizes = len(model._principal.singular_values), [len(model.classes_[name]) for name in model.attributes_]
+    for centres, n_classes in zip(vars(model).get("_centres", ()), sizes, strict="_centres" in vars(model)):
+        fits = centres.directions.shape == (r, centres.centres.shape[1]) and len(centres.centres) == n_classes
+        _require(fits, "class centres do not fit")
+    if "_graph" in vars(model):
+        _check_graph(model._graph, r)
+        n = len(model._graph.graph.degree)
+        fits = [S.shape for S in model._spread] == [(n, max(size, 1)) for size in sizes]
+        _require(fits, "spread labels do not fit")
+
+
+def _check_bank(model: Any) -> None:
+    _require(len(model.layers_) == len(model._maps), "there is not a map a layer")
     bank = model._bank
-    p, r = bank.basis.shape
-    _require(p == len(bank.mean) == model.n_features_in_, "the basis has not a row for each feature")
-    _require(len(bank.singular_values) == r and bank.scale > 0, "the singular values are not those of the basis")
-    _require(len(bank.sizes) == len(bank.bands) > 0, "the bands have not a size each")
+    _require("scores" in bank.principal, "the principal scores are missing")
+    for scores in bank.principal.values():
+        _check_scores(scores, model.n_features_in_)
+    _require(len(bank.sizes) == len(bank.bands) > 0 and bank.length >= 0, "the bands have not a size each")
     for graph in bank._graphs.values():
-        _check_graph(graph, r)
-    for maps, coder, layer in zip(model._maps, model._coders, model.layers_, strict=True):
-        _check_coder(bank, maps, coder, layer, r)
-    for i, means in model._class_means.items():
-        _require(i < len(model.attributes_), "class means belong to no attribute")
-        n_classes = len(model.classes_[model.attributes_[i]])
-        _require(means.weights.shape == (len(model.layers_[i].weights), n_classes), "class means do not fit")
-        _require(len(means.intercepts) == n_classes, "class means have not an intercept each")
+        _check_graph(graph, len(bank.scores.singular_values))
+    for found, layer in zip(model._maps, model.layers_, strict=True):
+        _check_coders(bank, found, layer)
+    for name, found in zip(model.attributes_, model._maps, strict=False):
+        _check_class_centres(found, len(model.classes_[name]))
+
+
+def _check_scores(scores: Any, n_features: int) -> None:
+    p, r = scores.basis.shape
+    _require(p == len(scores.mean) == n_features, "the basis has not a row for each feature")
+    _require(scores.factors is None or len(scores.factors) == p, "the features have not a factor each")
+    _require(len(scores.singular_values) == r and scores.scale > 0, "the singular values are not those of the basis")
 
 
 def _check_graph(graph: Any, n_scores: int) -> None:
@@ -196,17 +219,36 @@ def _check_graph(graph: Any, n_scores: int) -> None:
     _require(graph._search.n_neighbors == graph.n_neighbors, "a graph has other neighbours")
 
 
-def _check_coder(bank: Any, maps: dict, coder: Any, layer: Any, r: int) -> None:
+def _check_coders(bank: Any, found: Any, layer: Any) -> None:
     k, d = layer.weights.shape
-    _require(coder.weights.shape == coder.directions.shape == (k, d), "a coder has another size than its layer")
-    _require(len(maps) > 0 and all(b < len(bank.bands) for b in maps), "a layer has a band that is not there")
-    _require(all(A.shape == (r, d) for A in maps.values()), "a layer has maps of another size")
-    for b in maps:
-        band = bank.bands[b]
-        if band.kind != "scores":
-            graph, scores = bank._graphs.get((band.rank, band.n_neighbors)), bank._smooth.get(band.source)
-            complete = graph is not None and scores is not None and scores.shape == (len(graph.graph.degree), r)
-            _require(complete, "the graph or the smooth scores of a band are missing")
+    sizes = [coder.weights.shape for coder in found.coders]
+    same = all(coder.directions.shape == coder.weights.shape for coder in found.coders)
+    whole = (sum(codes for codes, _ in sizes), sum(features for _, features in sizes))
+    _require(same and whole == (k, d) and len(found.offset) == d, "coders have another size than their layer")
+    _require(
+        len(found.maps) > 0 and all(b < len(bank.bands) for b in found.maps), "a layer has a band that is not there"
+    )
+    for b, A in found.maps.items():
+        _require(A.shape == (_band_width(bank, bank.bands[b]), d), "a layer has maps of another size")
+
+
+def _band_width(bank: Any, band: Any) -> int:
+    """Return the number of columns of a band that new samples have; raise an error where it cannot be computed."""
+    if band.graph is None:
+        _require(band.kind in bank.principal, "the principal scores of a band are missing")
+        return len(bank.principal[band.kind].singular_values)
+    graph, filtered = bank._graphs.get(band.graph), bank._filtered.get(band)
+    complete = graph is not None and filtered is not None and len(filtered) == len(graph.graph.degree)
+    _require(complete, "the graph or the filtered scores of a band are missing")
+    width = filtered.shape[1]
+    _require(band.kind == "diffusion" or width == len(bank.scores.singular_values), "a band has another size")
+    return width
+
+
+def _check_class_centres(found: Any, n_classes: int) -> None:
+    directions, centres = found.classes.directions, found.classes.centres
+    _require(len(centres) == n_classes and centres.shape[1] == directions.shape[1], "class centres do not fit")
+    _require(len(directions) <= len(found.offset), "class centres have more directions than the layer")
 
 
 def _check_offset(model: Any) -> None:
@@ -240,7 +282,9 @@ _CHECKS = {
     "_stack": _check_nonlinear,
     "_embedding": _check_embedding,
     "component_classes_": _check_classes,
+    "attributes_": _check_attributes,
     "_bank": _check_bank,
+    "_principal": _check_baseline,
     "ridge_": _check_offset,
     "patterns_": _check_patterns,
     "image_shape_": _check_images,

@@ -10,7 +10,9 @@ from .._utils import threads
 from ..deep.composition import regress
 
 
-def simplex_directions(T: np.ndarray, *, max_steps: int = 50, tol: float = 1e-4) -> np.ndarray:
+def simplex_directions(
+    T: np.ndarray, start: np.ndarray | None = None, *, max_steps: int = 50, tol: float = 1e-4
+) -> np.ndarray:
     """Rotate a regular simplex so that the projections of features on its d + 1 vertices are as positive as possible.
 
         max_R  ||max(0, T A^T)||^2,   A = C R,   C the vertices of a regular simplex, R a rotation
@@ -23,6 +25,8 @@ def simplex_directions(T: np.ndarray, *, max_steps: int = 50, tol: float = 1e-4)
     ----------
     T : ndarray of shape (n_samples, d)
         Features.
+    start : ndarray of shape (d + 1, d) or None, default=None
+        Points that the vertices are first turned to, such as the centres of d + 1 classes.
     max_steps : int, default=50
         Most steps.
     tol : float, default=1e-4
@@ -43,16 +47,21 @@ def simplex_directions(T: np.ndarray, *, max_steps: int = 50, tol: float = 1e-4)
     [0, 1, 2]
     """
     vertices, before = helmert(T.shape[1] + 1).T, 0.0
-    A = vertices
+    A = vertices if start is None else _turned(vertices, vertices.T @ start)
     for _ in range(max_steps):
         H = np.maximum(T @ A.T.astype(T.dtype), 0)
         energy = float(np.vdot(H, H))
         if energy <= (1 + tol) * before:
             break
         before = energy
-        left, _, right = np.linalg.svd(vertices.T @ (H.T @ T))
-        A = vertices @ left @ right
+        A = _turned(vertices, vertices.T @ (H.T @ T))
     return A
+
+
+def _turned(vertices: np.ndarray, M: np.ndarray) -> np.ndarray:
+    """Return ``vertices @ R`` with the rotation R that is nearest to M."""
+    left, _, right = np.linalg.svd(M)
+    return vertices @ left @ right
 
 
 class SimplexCoder:
@@ -86,9 +95,9 @@ class SimplexCoder:
     def __init__(self, n_codes: int, max_steps: int = 50, sweeps: int = 1):
         self.n_codes, self.max_steps, self.sweeps = n_codes, max_steps, sweeps
 
-    def fit(self, T: np.ndarray) -> SimplexCoder:
-        """Learn directions and weights from the rows of T."""
-        self.directions = simplex_directions(T, max_steps=self.max_steps)[: self.n_codes].astype(T.dtype)
+    def fit(self, T: np.ndarray, start: np.ndarray | None = None) -> SimplexCoder:
+        """Learn directions and weights from the rows of T; ``start`` is that of `simplex_directions`."""
+        self.directions = simplex_directions(T, start, max_steps=self.max_steps)[: self.n_codes].astype(T.dtype)
         H = np.maximum(T @ self.directions.T, 0)
         self.weights = regress(H, T)
         return self

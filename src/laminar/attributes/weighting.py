@@ -1,99 +1,34 @@
-"""Weights of several sets of features for an attribute, from the labelled samples alone."""
+"""Weights of bands for an attribute: a prior, and how well the labels of held-out samples are predicted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from .._utils.labels import Attribute
+from .class_centres import pooled_lda
+from .held_out import held_out_scores
 
-RIDGES = (0.01, 0.1, 1.0)  # penalties of the classifiers, relative to features with a mean square of one; a choice
 
+def has_few_labels(attribute: Attribute) -> bool:
+    """Whether classes have between 1.5 and 8 labels in the mean.
 
-def split_half_accuracy(
-    B: np.ndarray, attribute: Attribute, ridges: Sequence[float] = RIDGES, *, n_predictions: int = 2000
-) -> float:
-    """Compute the cross-validated accuracy of ridge classifiers, trained on random halves of the labelled rows of B.
-
-    The rows are centred and scaled to a mean square of one; the classes are regressed as 0 and 1, with an intercept.
-    Accuracies are averaged over classes of two labels or more. With few labels, halves rank features more reliably
-    than leaving one out, since the classifiers of different splits differ more.
-
-    Parameters
-    ----------
-    B : ndarray of shape (n_samples, n_features)
-        Features.
-    attribute : Attribute
-        Labels.
-    ridges : sequence of float, default=(0.01, 0.1, 1.0)
-        Penalties on the squared coefficients; accuracies are averaged over them, which lowers their variance.
-    n_predictions : int, default=2000
-        Labels predicted for each penalty, approximately; there are 4 to 60 splits.
-
-    Returns
-    -------
-    float
-        Accuracy; 0 where no class has two labels.
-
-    Examples
-    --------
-    >>> labels = Attribute(np.array([0, 0, 0, 1, 1, -1]), np.array(["a", "b"]))
-    >>> split_half_accuracy(np.array([[0.0], [0.1], [0.2], [1.0], [1.1], [5.0]]), labels)
-    1.0
+    Folds then train on one or two labels a class, too few to see what the scatter inside classes gives: linear
+    discriminant analysis counts as well. `python -m benchmarks.attributes settings` compares both.
     """
-    known, sizes = attribute.known, attribute.class_sizes
-    if not (sizes > 1).any():
-        return 0.0
-    y, B = attribute.codes[known], B[known].astype(np.float64)
-    B -= B.mean(0)
-    B *= np.sqrt(len(B)) / max(np.linalg.norm(B), 1e-300)
-    T, n_correct, n_trials = np.eye(len(sizes))[y], np.zeros(len(y)), 0
-    for first in _random_halves(y, n_predictions):
-        for train in (first, ~first):
-            for prediction in _ridge_predictions(B[train], T[train], B[~train], ridges):
-                n_correct[~train] += prediction.argmax(1) == y[~train]
-        n_trials += len(ridges)
-    per_class = np.bincount(y, weights=n_correct / n_trials, minlength=len(sizes)) / np.maximum(sizes, 1)
-    return float(per_class[sizes > 1].mean())
-
-
-def _random_halves(y: np.ndarray, n_predictions: int = 2000) -> Iterator[np.ndarray]:
-    """Yield masks of a random half of every class; the seed is fixed."""
-    rng = np.random.RandomState(0)
-    for _ in range(int(np.clip(n_predictions / len(y), 4, 60))):
-        order = np.lexsort((rng.random_sample(len(y)), y))
-        rank = np.empty(len(y), int)
-        rank[order] = np.arange(len(y)) - np.searchsorted(y[order], y[order])
-        # A random offset: the larger half of a class of odd size is either one.
-        yield (rank + rng.randint(2, size=y.max() + 1)[y]) % 2 == 0
-
-
-def _ridge_predictions(A: np.ndarray, T: np.ndarray, new: np.ndarray, ridges: Sequence[float]) -> Iterator[np.ndarray]:
-    """Yield the predictions for new rows of ridge regressions of T on A with intercept, in primal or dual form."""
-    mean, intercept = A.mean(0), T.mean(0)
-    A, new, T = A - mean, new - mean, T - intercept
-    if len(A) <= A.shape[1]:
-        gram, target, new = A @ A.T, T, new @ A.T
-    else:
-        gram, target = A.T @ A, A.T @ T
-    for ridge in ridges:
-        yield new @ np.linalg.solve(gram + ridge * np.eye(len(gram)), target) + intercept
+    n_labels, n_classes = int(attribute.known.sum()), len(attribute.classes)
+    return 1.5 * n_classes <= n_labels < 8 * n_classes
 
 
 def band_weights(
-    bands: Sequence[np.ndarray],
-    attribute: Attribute,
-    *,
-    power: float = 16.0,
-    ridges: Sequence[float] = RIDGES,
-    min_weight: float = 1e-3,
-) -> tuple[np.ndarray, float]:
-    """Compute weights of bands from the accuracy of classifiers of the labelled samples.
+    bands: Sequence[np.ndarray], attribute: Attribute, priors: Sequence[float], *, min_weight: float = 0.02
+) -> np.ndarray:
+    """Compute weights ``prior * exp(hits)`` of bands, with sum one, from the labelled samples.
 
-    Proportional to ``max(0, accuracy - chance) ** power`` with the accuracy of `split_half_accuracy`, summing to one.
-    Without information in the labels (fewer than two classes, one label a class, no band above chance) the first band
-    has all the weight.
+    Hits are the labels predicted when they are held out, by ridge classifiers (`held_out_scores`) and, with few labels
+    a class, for the other half by linear discriminants (`lda_hits`). With one label a class nothing can be held out,
+    and the weights are the priors. Without two classes the first band has all the weight.
 
     Parameters
     ----------
@@ -101,33 +36,57 @@ def band_weights(
         Bands of the same samples.
     attribute : Attribute
         Labels.
-    power : float, default=16.0
-        Exponent; at 0 all bands above chance have the same weight.
-    ridges : sequence of float, default=(0.01, 0.1, 1.0)
-        Penalties of the classifiers.
-    min_weight : float, default=1e-3
-        Weights below this part of the largest are set to 0.
+    priors : sequence of float
+        Weights before labels are seen.
+    min_weight : float, default=0.02
+        Smaller weights are set to 0.
 
     Returns
     -------
-    weights : ndarray of shape (n_bands,)
+    ndarray of shape (n_bands,)
         Weights.
-    accuracy : float
-        Mean accuracy of the bands under these weights; 0 without information in the labels.
 
     Examples
     --------
     >>> labels = Attribute(np.array([0, 0, 0, 1, 1, -1]), np.array(["a", "b"]))
     >>> useless, useful = np.zeros((6, 1)), np.array([[0.0], [0.1], [0.2], [1.0], [1.1], [5.0]])
-    >>> band_weights([useless, useful], labels)
-    (array([0., 1.]), 1.0)
+    >>> band_weights([useless, useful], labels, [1.0, 1.0]).round(2)
+    array([0.12, 0.88])
     """
     n_classes = len(attribute.classes)
-    accuracies = np.array([split_half_accuracy(B, attribute, ridges) if n_classes > 1 else 0.0 for B in bands])
-    above_chance = np.maximum(0, accuracies - 1 / max(n_classes, 1))
-    if not above_chance.any():
-        return np.eye(len(bands))[0], 0.0
-    weights = np.where(above_chance > 0, (above_chance / above_chance.max()) ** power, 0)
-    weights[weights < min_weight] = 0
+    if n_classes < 2:
+        return np.eye(len(bands))[0]
+    known = attribute.known
+    codes = attribute.codes[known]
+    labelled = [band[known].astype(np.float64) for band in bands]
+    hits = np.array([held_out_scores(A, codes, n_classes).hits for A in labelled])
+    if has_few_labels(attribute):
+        reduced = [leading_directions(band) for band in bands]
+        hits = (hits + [lda_hits(A @ V, codes, n_classes) for A, V in zip(labelled, reduced, strict=True)]) / 2
+    weights = np.asarray(priors) * np.exp(hits - hits.max())
     weights /= weights.sum()
-    return weights, float(weights @ accuracies)
+    weights[weights < min_weight] = 0
+    return weights / weights.sum()
+
+
+def leading_directions(band: np.ndarray, n_directions: int = 60) -> np.ndarray:
+    """Return the leading right singular vectors of a band, as columns."""
+    G = band.T.astype(np.float64) @ band
+    return np.linalg.eigh(G)[1][:, ::-1][:, :n_directions]
+
+
+def lda_hits(A: np.ndarray, codes: np.ndarray, n_classes: int, *, max_folds: int = 10) -> int:
+    """Count labels that linear discriminant analysis predicts when they are held out; the seed is fixed.
+
+    The folds are of single labels, whatever their class, so that classes keep most of theirs.
+    """
+    sizes = np.bincount(codes, minlength=n_classes)
+    usable = np.random.RandomState(0).permutation(np.flatnonzero(sizes[codes] > 1))
+    n_folds, n_hits = min(max_folds, len(usable)), 0
+    for i in range(n_folds):
+        held_out = np.zeros(len(codes), dtype=bool)
+        held_out[usable[i::n_folds]] = True
+        present, reduced = np.unique(codes[~held_out], return_inverse=True)
+        predicted = present[pooled_lda(A[~held_out], reduced, len(present)).predict(A[held_out])]
+        n_hits += int((predicted == codes[held_out]).sum())
+    return n_hits

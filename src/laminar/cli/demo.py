@@ -20,6 +20,7 @@ from laminar._base.clusters import Clusters, Readout
 from laminar._base.coding import Layer
 from laminar._utils import threads
 from laminar.attributes.layers import AttributeLayers
+from laminar.baselines import LabelSpreading, PooledLDA
 from laminar.datasets import make_faces, partial_labels
 from laminar.deep.semi import DeepSemiNMF
 from laminar.evaluation.tables import layer_features, layer_names
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 ATTRIBUTES = ("identity", "pose", "light")  # those of `make_faces`
-LABELLED = 0.1  # share of the labels that `AttributeLayers` and the classifier are given
+LABELLED = 0.1  # share of the labels that methods with labels and the classifier are given
 
 
 class Baseline(BaseEstimator):
@@ -97,7 +98,7 @@ def whitened_svd(X: np.ndarray, n_components: int = 40) -> np.ndarray:
 
 
 def methods(seed: int = 0, n_components: int = 40) -> dict:
-    """Return the methods that the demo compares, by name; `AttributeLayers` alone uses labels.
+    """Return the methods that the demo compares, by name; the last three use labels.
 
     Parameters
     ----------
@@ -114,8 +115,8 @@ def methods(seed: int = 0, n_components: int = 40) -> dict:
     Examples
     --------
     >>> from laminar.cli.demo import methods
-    >>> list(methods())
-    ['pixels', 'whitened SVD', 'NMF', 'SemiNMF', 'DeepSemiNMF', 'SmoothedSemiNMF', 'AttributeLayers']
+    >>> list(methods())[-4:]
+    ['SmoothedSemiNMF', 'LabelSpreading', 'PooledLDA', 'AttributeLayers']
     """
     return {
         "pixels": Baseline(np.asarray),
@@ -124,6 +125,8 @@ def methods(seed: int = 0, n_components: int = 40) -> dict:
         "SemiNMF": SemiNMF(n_components=n_components, tol=1e-3, random_state=seed),
         "DeepSemiNMF": DeepSemiNMF(layers=(100, n_components), random_state=seed),
         "SmoothedSemiNMF": SmoothedSemiNMF(n_components, random_state=seed),
+        "LabelSpreading": LabelSpreading(random_state=seed),
+        "PooledLDA": PooledLDA(random_state=seed),
         "AttributeLayers": AttributeLayers(random_state=seed),
     }
 
@@ -136,7 +139,8 @@ def run(
 ) -> Bunch:
     """Render faces, fit every method and score each of its layers on every attribute.
 
-    A tenth of the labels is given to `AttributeLayers` and to the classifiers; scores are of all other faces.
+    A tenth of the labels is given to `LabelSpreading`, `PooledLDA`, `AttributeLayers` and to the classifiers; scores
+    are of all other faces.
 
     Parameters
     ----------
@@ -162,7 +166,7 @@ def run(
     --------
     >>> from laminar.cli.demo import run
     >>> run(size=12, n_identities=3).scores.shape
-    (12, 12)
+    (18, 12)
     """
     import pandas
 

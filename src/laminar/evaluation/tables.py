@@ -258,7 +258,7 @@ def layer_names(model: BaseEstimator) -> list[str]:
     Returns
     -------
     list of str
-        From the input up; of `AttributeLayers` the names of the attributes, then "rest".
+        From the input up; of models with a layer for each attribute their names, of `AttributeLayers` then "rest".
 
     Examples
     --------
@@ -271,7 +271,8 @@ def layer_names(model: BaseEstimator) -> list[str]:
     sizes = [layer.representation.shape[1] for layer in model.layers_]
     names = [f"layer {i}" for i in range(len(sizes))]
     if _has_attributes(model):
-        names = [name if isinstance(name, str) else f"attribute {name}" for name in (*model.attributes_, "rest")]
+        found = [*model.attributes_, *model._more_layers]
+        names = [name if isinstance(name, str) else f"attribute {name}" for name in found]
     return [f"{name} ({k})" for name, k in zip(names, sizes, strict=True)]
 
 
@@ -279,7 +280,7 @@ def layer_names(model: BaseEstimator) -> list[str]:
 
 
 def _has_attributes(model: BaseEstimator) -> bool:
-    """Whether the layers are those of attributes, as of `AttributeLayers`."""
+    """Whether the layers are those of attributes, as of `AttributeLayers` and baselines with labels."""
     return hasattr(model, "training_codes")
 
 

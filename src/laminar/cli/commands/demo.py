@@ -35,8 +35,9 @@ def demo(
     """Fit NMF, SemiNMF, DeepSemiNMF, SmoothedSemiNMF and AttributeLayers to rendered faces and score each layer.
 
     Prints, for identity, pose and light, clustering accuracy and NMI, the cross-validated accuracy of a linear
-    classifier of the codes, and that of one which is given 10 % of the labels, as AttributeLayers is; writes a figure,
-    and AttributeLayers as a model file. Less than a minute. Needs laminar-nmf[plots].
+    classifier of the codes, and that of one which is given 10 % of the labels, as AttributeLayers and two baselines,
+    label spreading and linear discriminants, are; writes a figure, and AttributeLayers as a model file. Less than a
+    minute. Needs laminar-nmf[plots].
 
     \b
     Examples:
@@ -54,7 +55,8 @@ def demo(
 
         result = experiment.run(size=size, seed=seed, watch=_watch(terminal))
         terminal.show(
-            "AttributeLayers and the classifier were given a tenth of the labels; the other faces are scored."
+            "LabelSpreading, PooledLDA, AttributeLayers and the classifier were given a tenth of the labels; the other "
+            "faces are scored."
         )
         for found in _tables(result, experiment.row_names(result.scores)):
             terminal.show(found)

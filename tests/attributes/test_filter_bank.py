@@ -1,9 +1,13 @@
+"""Bands of training samples and of new ones: scores, standardised, smooth, detail, diffusion."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from laminar.attributes.bands import BANDS, Band, FilterBank
+from laminar.attributes.bands import BANDS, Band
+from laminar.attributes.filter_bank import FilterBank
+from laminar.attributes.principal_scores import standardised_factors
 
 LITTLE = (Band(), Band("smooth", 4, 3, 3.0), Band("detail", 4, 3, 3.0), Band("detail", 3, 5, 10.0))
 
@@ -32,28 +36,71 @@ def whitened(F, rank):
     return codes / np.linalg.norm(codes, axis=1, keepdims=True)
 
 
+def length(band):
+    return np.sqrt(np.square(band - band.mean(0)).sum(1).mean())
+
+
+def plain_scores(X, n_scores=6):
+    """Principal scores in unit scale, up to signs."""
+    centred = X - X.mean(0)
+    _, _, V = np.linalg.svd(centred, full_matrices=False)
+    return centred @ V[:n_scores].T / np.abs(centred).max()
+
+
+def normalised(W, d):
+    return W / np.sqrt(np.outer(d, d))
+
+
 @pytest.mark.parametrize("position", [1, 2, 3])
 def test_bands_are_the_dense_solution(position):
-    _, (F, *bands) = fitted()
-    _, _, V = np.linalg.svd(X - X.mean(0), full_matrices=False)
-    scores = (X - X.mean(0)) @ V[:6].T
-    np.testing.assert_allclose(abs(F @ F.T), abs(scores @ scores.T) / np.abs(X - X.mean(0)).max() ** 2, atol=1e-9)
-
+    bank, (F, *bands) = fitted()
+    F = F / bank.sizes[0]
+    assert_allclose(abs(F @ F.T), abs(plain_scores(X) @ plain_scores(X).T), atol=1e-9)
     band = LITTLE[position]
-    W, d = plain_graph(whitened(F, band.rank), band.n_neighbors)
-    N = W / np.sqrt(np.outer(d, d))
+    N = normalised(*plain_graph(whitened(F, band.rank), band.n_neighbors))
     S = np.linalg.solve(np.eye(len(F)) + band.strength * (np.eye(len(F)) - N), F)
     expected = S if band.kind == "smooth" else F - S
-    expected *= np.linalg.norm(F) / np.linalg.norm(expected)
-    np.testing.assert_allclose(bands[position - 1], expected, atol=1e-6 * np.abs(expected).max())
+    expected /= length(expected)
+    assert_allclose(bands[position - 1], expected, atol=1e-6 * np.abs(expected).max())
+
+
+def test_graph_of_distances_is_that_of_the_scores():
+    _, (F, S) = fitted(bands=(Band(), Band("smooth", None, 3, 3.0, whitening=0.0)))
+    N = normalised(*plain_graph(F, 3))
+    expected = np.linalg.solve(4 * np.eye(60) - 3 * N, F)
+    assert_allclose(S, expected / length(expected), atol=1e-6)
+
+
+def test_standardised_band_has_the_distances_of_standardised_features():
+    mixed = X * 10.0 ** np.arange(-6, 6)
+    _, (_, G) = fitted(mixed, (Band(), Band("standardised")), 12)
+    scaled = (X - X.mean(0)) / X.std(0)
+    assert_allclose(G @ G.T, scaled @ scaled.T / length(scaled) ** 2, atol=1e-8)
+    constant = np.c_[X, np.full(60, 3.0)]
+    assert standardised_factors(constant)[-1] == 0
+    assert_allclose(standardised_factors(sp.csr_array(constant)), standardised_factors(constant), rtol=1e-9)
+
+
+def test_diffusion_is_the_kernel_of_label_spreading():
+    band = Band("diffusion", None, 5, 10.0, whitening=0.5)
+    bank, (F, U) = fitted(bands=(Band(), band), n_scores=60)
+    codes = F / np.sqrt(np.linalg.norm(F / bank.sizes[0], axis=0))
+    codes /= np.linalg.norm(codes, axis=1, keepdims=True)
+    W, d = plain_graph(codes, 5)
+    values, vectors = np.linalg.eigh(np.linalg.inv(np.eye(60) + 10 * (np.eye(60) - normalised(W, d))))
+    kernel = (vectors[:, 1:] * values[1:]) @ vectors[:, 1:].T  # all but the least eigenvector
+    assert_allclose(U @ U.T / bank.sizes[1] ** 2, kernel, atol=1e-8)
+    # A new sample at the place of a training sample has the mean of its neighbours.
+    edges = bank._graphs[band.graph].edges_to(F / bank.sizes[0])
+    assert_allclose(bank.extend(X, [1])[1], 10 / 11 * edges @ U, atol=1e-7)
 
 
 def test_new_samples_join_the_graph_by_their_nearest():
     bank, (F, *_) = fitted()
-    band = LITTLE[1]
+    F, band = F / bank.sizes[0], LITTLE[1]
     W, d = plain_graph(whitened(F, 4), 3)
-    S = np.linalg.solve(np.eye(60) + 3 * (np.eye(60) - W / np.sqrt(np.outer(d, d))), F)
-    f = (NEW - X.mean(0)) @ bank.basis / bank.scale
+    S = np.linalg.solve(np.eye(60) + 3 * (np.eye(60) - normalised(W, d)), F)
+    f = (NEW - X.mean(0)) @ bank.scores.basis / bank.scores.scale
     spread = np.linalg.norm(F[:, :4], axis=0)
     train, new = whitened(F, 4), f[:, :4] / spread
     new /= np.linalg.norm(new, axis=1, keepdims=True)
@@ -61,15 +108,15 @@ def test_new_samples_join_the_graph_by_their_nearest():
         near = np.argsort(np.linalg.norm(train - new[i], axis=1))[: band.n_neighbors]
         s = (f[i] + 3 * (S[near] / np.sqrt(3 * d[near])[:, None]).sum(0)) / 4
         found = bank.extend(NEW[i : i + 1], [0, 1, 2])
-        np.testing.assert_allclose(found[0][0], f[i], atol=1e-10)
-        np.testing.assert_allclose(found[1][0], bank.sizes[1] * s, atol=1e-6 * np.abs(s).max())
-        np.testing.assert_allclose(found[2][0], bank.sizes[2] * (f[i] - s), atol=1e-6 * np.abs(f).max())
+        for b, expected in enumerate((f[i], s, f[i] - s)):
+            assert_allclose(found[b][0], bank.sizes[b] * expected, atol=1e-6 * np.abs(found[b]).max())
 
 
 def test_all_bands_have_one_size_and_scores_come_back():
     bank, bands = fitted(bands=BANDS)
-    np.testing.assert_allclose([np.linalg.norm(band) for band in bands], np.linalg.norm(bands[0]), rtol=1e-10)
-    np.testing.assert_allclose(bank.extend(X, [0])[0], bands[0], atol=1e-10)
+    assert_allclose([length(band) for band in bands], 1)
+    for b in (0, 1):
+        assert_allclose(bank.extend(X, [b])[b], bands[b], atol=1e-9)
 
 
 def test_scale_and_order_do_not_matter():
@@ -79,25 +126,28 @@ def test_scale_and_order_do_not_matter():
         other, found = fitted(twin)
         for band, again in zip(bands, found, strict=True):
             np.testing.assert_allclose(np.abs(again), np.abs(band[rows]), atol=1e-6)
-    assert other.scale == pytest.approx(bank.scale)
+    assert other.length == pytest.approx(bank.length)
 
 
 @pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix])
 def test_sparse_is_dense(form):
+    specs = (*LITTLE, Band("standardised"), Band("diffusion", 4))
     kept = X * (rng.random(X.shape) < 0.4)
-    dense, bands = fitted(kept)
-    sparse, found = fitted(form(kept))
+    dense, bands = fitted(kept, specs, 12)
+    sparse, found = fitted(form(kept), specs, 12)
     for b, band in enumerate(bands):
-        np.testing.assert_allclose(found[b] @ found[b].T * sparse.scale**2, band @ band.T * dense.scale**2, atol=1e-4)
+        assert_allclose(found[b] @ found[b].T, band @ band.T, atol=1e-5)
     new = NEW * (rng.random(NEW.shape) < 0.4)
-    a, b = (bank.extend(part, [1])[1] * bank.scale for bank, part in ((dense, new), (sparse, form(new))))
-    np.testing.assert_allclose(a @ a.T, b @ b.T, atol=1e-4 * np.abs(a @ a.T).max())
+    for position in (1, 4, 5):
+        a, b = (bank.extend(part, [position])[position] for bank, part in ((dense, new), (sparse, form(new))))
+        assert_allclose(a @ a.T, b @ b.T, atol=1e-4 * np.abs(a @ a.T).max())
 
 
 def test_float32_stays():
-    bank, bands = fitted(X.astype(np.float32))
+    bank, bands = fitted(X.astype(np.float32), BANDS)
     assert {band.dtype for band in bands} == {np.dtype(np.float32)}
-    assert bank.extend(NEW.astype(np.float32), [1])[1].dtype == np.float32
+    new = bank.extend(NEW.astype(np.float32), range(len(BANDS)))
+    assert {band.dtype for band in new.values()} == {np.dtype(np.float32)}
 
 
 @pytest.mark.parametrize(
@@ -108,7 +158,7 @@ def test_float32_stays():
 def test_few_or_degenerate_samples_give_finite_bands(data):
     bank, bands = fitted(data, BANDS, 200)
     far = 1e6 * rng.normal(size=(3, data.shape[1]))
-    for band in [*bands, *bank.extend(data, range(8)).values(), *bank.extend(far, range(8)).values()]:
+    for band in [*bands, *bank.extend(data, range(len(BANDS))).values(), *bank.extend(far, range(len(BANDS))).values()]:
         assert np.isfinite(band).all()
     assert bands[0].shape[1] <= max(1, len(data) - 1)
 
@@ -117,7 +167,7 @@ def test_what_is_not_needed_is_forgotten():
     bank, _ = fitted()
     before = bank.extend(NEW, [0, 3])
     bank.keep([0, 3])
-    assert len(bank._smooth) == len(bank._graphs) == 1
+    assert len(bank._filtered) == len(bank._graphs) == 1
     for b, band in bank.extend(NEW, [0, 3]).items():
         assert np.array_equal(band, before[b])
 
@@ -125,10 +175,15 @@ def test_what_is_not_needed_is_forgotten():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"kind": "rough"}, "kind must be one of 'scores', 'smooth', 'detail'; got 'rough'"),
+        (
+            {"kind": "rough"},
+            "kind must be one of 'scores', 'standardised', 'smooth', 'detail', 'diffusion'; got 'rough'",
+        ),
         ({"rank": 0}, "rank must be a finite number above 0; got 0"),
         ({"n_neighbors": -1}, "n_neighbors must be a finite number above 0"),
         ({"strength": np.inf}, "strength must be a finite number above 0"),
+        ({"prior": 0}, "prior must be a finite number above 0"),
+        ({"whitening": 2.0}, "whitening must be a number from 0 to 1; got 2.0"),
     ],
 )
 def test_bad_bands(parameters, message):
