@@ -13,6 +13,7 @@ import laminar as package
 FIT = ("fit", "table.csv", "--model", "nmf", "-k", "3", "--set", "tol=0", "--set", "max_iter=40", "--force")
 INTERRUPTED = """
 import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in jobs that run in the background
 from laminar._engine.monitor import Monitor
 report = Monitor.report
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import numpy as np
 import pandas
@@ -160,7 +161,11 @@ def test_interrupt_leaves_files_as_they_were(folder, tmp_path):
     (tmp_path / "m.laminar").write_text("before")
     command = [sys.executable, "-m", "laminar", "fit", folder / "faces", "--force", "-o", tmp_path / "m.laminar"]
     arguments = ["--model", "nmf", "--set", "solver='mu'", "--set", "tol=0", "--set", "max_iter=100000000"]
-    with subprocess.Popen([*command, *arguments], cwd=folder, stderr=subprocess.PIPE, text=True) as process:
+    # A shell ignores Ctrl-C in jobs that it runs in the background, and their processes inherit that.
+    heeded = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(
+        [*command, *arguments], cwd=folder, stderr=subprocess.PIPE, text=True, preexec_fn=heeded
+    ) as process:
         for line in process.stderr:
             if line.startswith("NMF"):  # progress of the fit, after two seconds
                 break
