@@ -79,12 +79,13 @@ class EnsembleCoder(ClusterMixin, ViewReader, LayerOutput):
             Views in any form `fit` takes. New samples may lack views: a view may be absent from a dict, or be None in a
             list.
         layer : int, "all" or None, default=None
-            Position in ``layers_``, which has one layer.
+            Position in ``layers_``, which has one layer. None means the parameter ``layer``.
         observed : array-like of bool of shape (n_samples, n_views), default=None
             Which sample has which view, in addition to None and NaN.
         readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
-            Form of the memberships: H itself, which is also None and "auto"; whitened, with rows of unit norm; or times
-            the square root of the Gram matrix of the components, so that distances are those of the reconstructions.
+            Form of the memberships: H itself, which is also "auto"; whitened, with rows of unit norm; or times the
+            square root of the Gram matrix of the components, so that distances are those of the reconstructions. None
+            means the parameter ``readout``.
 
         Returns
         -------
@@ -101,7 +102,15 @@ class EnsembleCoder(ClusterMixin, ViewReader, LayerOutput):
             H = self._vote(views, np.flatnonzero(self.kept_), self._memberships)
         return self._reader(0, readout)(H.astype(views.arrays[0].dtype))
 
-    def fit_transform(self, X: ViewData, y: ArrayLike | None = None, **parameters) -> np.ndarray:
+    def fit_transform(
+        self,
+        X: ViewData,
+        y: ArrayLike | None = None,
+        *,
+        layer: int | str | None = None,
+        readout: str | None = None,
+        **parameters,
+    ) -> np.ndarray:
         """Fit the ensemble and return the memberships of the training samples.
 
         Parameters
@@ -110,6 +119,10 @@ class EnsembleCoder(ClusterMixin, ViewReader, LayerOutput):
             Views in any form `fit` takes.
         y : Ignored
             Not used, present for API consistency.
+        layer : int, "all" or None, default=None
+            Layer as for `transform`; None means the parameter ``layer``.
+        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
+            Form of the memberships as for `transform`; None means the parameter ``readout``.
         **parameters : dict
             Further arguments of `fit`.
 
@@ -119,7 +132,7 @@ class EnsembleCoder(ClusterMixin, ViewReader, LayerOutput):
             Memberships by the members themselves, ``layers_[0].representation``; `transform` gives those of a vote.
         """
         self.fit(X, y, **parameters)
-        return self._fit_output(X, self._places(), "raw")
+        return self._fit_output(X, self._places(layer), self._form(readout, self._code_form))
 
     def predict(self, X: ViewData, *, observed: ArrayLike | None = None) -> np.ndarray:
         """Return the cluster of samples, in the fit or new: the largest of the memberships of `transform`.

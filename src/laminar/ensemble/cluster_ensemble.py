@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._base.coding import Layer
+from .._base.output import OUTPUT
 from .._engine.data.wrap import wrap
 from .._engine.linalg.small import gram_solver, ridged
 from .._utils import interrupts, threads
@@ -61,6 +62,10 @@ class ClusterEnsemble(CallbackSupportMixin, EnsembleCoder):
         several views side by side "unit" as well.
     whitening : sequence of float, default=(0.0, 0.75, 1.0)
         Exponents t of (1): 0 keeps the distances of the data, 1 gives all principal directions the same size.
+    readout : {"auto", "raw", "whitened", "isometric"}, default="auto"
+        Form of the memberships that `transform` and `fit_transform` return, see `transform`; "auto" is "raw".
+    layer : int or "all", default=-1
+        Position in ``layers_``, which has one layer.
     view_sizes : sequence of int or None, default=None
         Number of features of each view, where X is one array with the views side by side. None means that one array is
         one view.
@@ -172,6 +177,7 @@ class ClusterEnsemble(CallbackSupportMixin, EnsembleCoder):
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "forms": [StrOptions({"auto"}), "array-like", dict],
         "whitening": ["array-like"],
+        **OUTPUT,
         "view_sizes": ["array-like", None],
         "max_samples": [Interval(Integral, 2, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
@@ -186,6 +192,8 @@ class ClusterEnsemble(CallbackSupportMixin, EnsembleCoder):
         *,
         forms="auto",
         whitening=(0.0, 0.75, 1.0),
+        readout="auto",
+        layer=-1,
         view_sizes=None,
         max_samples=5000,
         n_init=10,
@@ -196,6 +204,8 @@ class ClusterEnsemble(CallbackSupportMixin, EnsembleCoder):
         self.n_clusters = n_clusters
         self.forms = forms
         self.whitening = whitening
+        self.readout = readout
+        self.layer = layer
         self.view_sizes = view_sizes
         self.max_samples = max_samples
         self.n_init = n_init
@@ -225,6 +235,7 @@ class ClusterEnsemble(CallbackSupportMixin, EnsembleCoder):
             The fitted estimator.
         """
         self._validate_params()
+        self._check_layer(1)
         exponents = _exponents(self.whitening)
         views = self._read(X, observed)
         n_samples = len(views.observed)
