@@ -5,7 +5,7 @@
 
 The data, gamma distributed codes times components plus noise, are written to a zarr file in a temporary folder, by
 blocks, by the workers. Each model is fitted twice with a fixed number of sweeps: undisturbed, and with a worker killed
-(SIGKILL) during the sixth sweep. Both results are compared bit by bit, and with the components that made the data.
+(SIGKILL) during the fourth sweep. Both results are compared bit by bit.
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from laminar import NMF, SemiNMF
 
-P, K, SWEEPS = 256, 32, 12
+P, K, SWEEPS = 256, 32, 8
 CHUNK = 192 * 434  # rows: 85 MB
 
 
@@ -47,20 +46,13 @@ def _write(path: str, n: int, components: np.ndarray) -> Any:
     return da.from_zarr(path)
 
 
-def _found(components: np.ndarray, truth: np.ndarray) -> float:
-    """Return the smallest cosine of a component with the one that it is matched to."""
-    unit = [F / np.linalg.norm(F, axis=1, keepdims=True) for F in (components, truth)]
-    cosines = unit[0] @ unit[1].T
-    return float(cosines[linear_sum_assignment(-cosines)].min())
-
-
 def _fit(model: Any, X: Any, cluster: Any, *, kill: bool) -> tuple[Any, list[float], float]:
     """Fit, and return the model, the seconds of each sweep and those of the whole."""
     times: list[float] = []
 
     def callback(state) -> None:
         times.append(time.perf_counter())
-        if kill and state.iteration == 5:
+        if kill and state.iteration == 3:
             pid = next(filter(None, (nanny.pid for nanny in cluster.workers.values())))
             threading.Timer(0.5, os.kill, (pid, signal.SIGKILL)).start()
 
@@ -105,10 +97,10 @@ def main() -> None:
                 for kill in (False, True):
                     fitted, sweeps, whole = _fit(model, X, cluster, kill=kill)
                     results.append(fitted.components_.copy())
+                    how = "a worker killed" if kill else "undisturbed"
                     print(
-                        f"{name}, {'a worker killed' if kill else 'undisturbed'}: {whole:.0f} s in all, "
-                        f"{np.median(sweeps):.1f} s a sweep, the longest {max(sweeps):.1f} s; smallest cosine with "
-                        f"the true components {_found(fitted.components_, components):.3f}",
+                        f"{name}, {how}: {whole:.0f} s in all, {np.median(sweeps):.1f} s a sweep, the longest "
+                        f"{max(sweeps):.1f} s; ||X - H Z|| {fitted.reconstruction_err_:.1f}",
                         flush=True,
                     )
                 print(f"{name}: components bit-identical: {np.array_equal(*results)}", flush=True)
