@@ -19,7 +19,7 @@ from ..stored import FileRows
 from .sums import partial_sums
 
 ALIGNMENT = 64  # bytes: results of a kernel may depend on it, in the last digit
-IN_MEMORY = 0.5  # of the memory of a worker up to which blocks of X are kept in it; others are in files of its disk
+IN_MEMORY = 0.35  # of the memory of a worker up to which blocks of X are kept in it; others are in files of its disk
 
 
 class Blocks:
