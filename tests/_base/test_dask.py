@@ -200,6 +200,15 @@ def test_local_cluster_where_there_is_no_client():
     assert done.returncode == 0, done.stderr
 
 
+def test_large_arrays_are_not_taken_for_files(client):
+    """A dask array of more than half of max_memory is computed on the workers, and not read block by block here."""
+    expected = NMF(4, **FEW).fit(_dask(X))
+    with laminar.config_context(max_memory="10kB"):
+        found = NMF(4, **FEW).fit(_dask(X))
+    assert isinstance(found.layers_[0].representation, da.Array)
+    assert_array_equal(found.components_, expected.components_)
+
+
 # What cannot be done there
 
 

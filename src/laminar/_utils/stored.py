@@ -130,6 +130,7 @@ def is_on_disk(X: Any) -> bool:
     """Whether X is an array of a file that has to be read: a zarr array or an HDF5 dataset; not a ``np.memmap``."""
     return (
         not isinstance(X, np.ndarray)
+        and not hasattr(X, "__dask_graph__")
         and isinstance(getattr(X, "dtype", None), np.dtype)
         and all(hasattr(X, name) for name in ("shape", "chunks", "__getitem__"))
     )
