@@ -109,6 +109,8 @@ class AttributeLayers(CallbackSupportMixin, AttributeCoder):
         Leave-one-out squared error of the soft targets in each iteration, a mean over samples, summed over attributes.
     n_iter_ : int
         Number of iterations made.
+    converged_ : bool
+        Whether all iterations were made; not where a callback or Ctrl-C stopped them.
     n_features_in_ : int
         Number of features of X in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -300,6 +302,7 @@ class AttributeLayers(CallbackSupportMixin, AttributeCoder):
         known = {name: fit for name, fit in by_name.items() if len(self.classes_[name])}
         self.labels_ = {name: self.classes_[name][fit.labels] for name, fit in known.items()}
         self.objective_history_, self.n_iter_ = np.array(history), len(history)
+        self.converged_ = self.n_iter_ == self.max_iter
         return self
 
     # ---- using ---------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from .._utils import threads
 from .._utils.callbacks import Hook, hooks, with_callbacks
 from .._utils.typing import ViewData
 from .._utils.views import Views
+from .._utils.workers.views import has_dask
 from ..graphs import KNN, Graph, GraphOperator
 from . import fine_tuning, published
 from .consensus import SharedCodes
@@ -326,7 +327,7 @@ class MultiViewDeepNMF(LayeredViews):
                 f"{int((~views.observed.all(axis=1)).sum())} samples lack a view, and MultiViewDeepNMF is fitted to "
                 "samples that have all of them: use MultiViewSemiNMF."
             )
-        with threads.own_threads(), hooks(self, self.max_iter, views.arrays, y) as hook:
+        with threads.own_threads(), hooks(self, self.max_iter, views.arrays if has_dask(X) else X, y) as hook:
             rng, shared = check_random_state(self.random_state), self._shared_codes(views)
             self._warn_constant_views(shared, views)
             sizes = view_layer_sizes(self.layers, shared.views, self.n_clusters)

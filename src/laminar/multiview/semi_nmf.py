@@ -21,6 +21,7 @@ from .._utils.callbacks import hooks, with_callbacks
 from .._utils.labels import read_labels, warn_uninformative
 from .._utils.typing import ViewData
 from .._utils.views import Views
+from .._utils.workers.views import has_dask
 from ..graphs import Graph
 from .base import SharedCoder
 from .consensus import SharedCodes, all_views, reporting
@@ -244,7 +245,7 @@ class MultiViewSemiNMF(SharedCoder):
         views = self._read(X, observed)
         if y is not None and self.alpha > 0:
             warn_uninformative(read_labels(y, len(views.observed)), stacklevel=3)
-        with threads.own_threads(), hooks(self, self.max_iter, views.arrays, y) as hook:
+        with threads.own_threads(), hooks(self, self.max_iter, views.arrays if has_dask(X) else X, y) as hook:
             shared = self._shared_codes(views)
             self._warn_constant_views(shared, views)
             self._keep(shared, *self._solve(shared, views, y, self._monitor(shared, hook)))
