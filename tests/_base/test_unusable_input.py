@@ -135,7 +135,7 @@ def test_masked_integers_are_missing_views():
 @one_array
 def test_nan_error_names_cures(model):
     with pytest.raises(
-        ValueError, match=r"X contains NaN, and .*SimpleImputer.*MultiViewSemiNMF is fitted to"
+        ValueError, match=r"X contains NaN, and .*SimpleImputer.*ClusterEnsemble is fitted to"
     ) as caught:
         clone(model).fit(with_nan(V, 3), Y)
     assert "HistGradientBoosting" not in str(caught.value)
