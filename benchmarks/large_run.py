@@ -1,6 +1,6 @@
 """A fit of data larger than memory on dask, with a worker killed on the way: the figures of docs/scaling.md.
 
-    python -m benchmarks.large_run                        # 8.2 GB: 8 000 640 x 256 float32, two workers of 7 GB
+    python -m benchmarks.large_run                        # 8.2 GB: 8 000 640 x 256 float32, two workers of 9 GB
     python -m benchmarks.large_run --rows 20000256        # 20.5 GB
 
 The data, gamma distributed codes times components plus noise, are written to a zarr file in a temporary folder, by
@@ -69,7 +69,7 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=8_000_640)
-    parser.add_argument("--memory", default="7GB", help="of each of two workers")
+    parser.add_argument("--memory", default="9GB", help="of each of two workers")
     parser.add_argument("--folder", default=None, help="of the zarr file; default: a temporary one")
     chosen = parser.parse_args()
     components = np.random.default_rng(0).gamma(0.3, size=(K, P)).astype(np.float32)
