@@ -1,4 +1,4 @@
-"""Fits on tensors of PyTorch against overcomplete and torchnmf, to equal error: the table of docs/accelerators.md.
+"""Fits on tensors of PyTorch against overcomplete and torchnmf, to equal error.
 
     python -m benchmarks.accelerators                 # 20 000 x 768, k = 50, float32, on the processor
     python -m benchmarks.accelerators --device cuda
