@@ -1,7 +1,7 @@
 """A fit of data larger than memory on dask, with a worker killed on the way: the figures of docs/scaling.md.
 
     python -m benchmarks.large_run                        # 8.2 GB: 8 000 640 x 256 float32, two workers of 9 GB
-    python -m benchmarks.large_run --rows 20000256        # 20.5 GB
+    python -m benchmarks.large_run --rows 20000256 --components 8        # 20.5 GB
 
 The data, gamma distributed codes times components plus noise, are written to a zarr file in a temporary folder, by
 blocks, by the workers. Each model is fitted twice with a fixed number of sweeps: undisturbed, and with a worker killed
@@ -23,7 +23,7 @@ import numpy as np
 
 from laminar import NMF, SemiNMF
 
-P, K, SWEEPS = 256, 16, 8
+P, SWEEPS = 256, 8
 CHUNK = 192 * 434  # rows: 85 MB
 
 
@@ -69,10 +69,11 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=8_000_640)
+    parser.add_argument("--components", type=int, default=16, help="k: a worker holds (n / 2) (10 k) numbers besides X")
     parser.add_argument("--memory", default="9GB", help="of each of two workers")
     parser.add_argument("--folder", default=None, help="of the zarr file; default: a temporary one")
     chosen = parser.parse_args()
-    components = np.random.default_rng(0).gamma(0.3, size=(K, P)).astype(np.float32)
+    components = np.random.default_rng(0).gamma(0.3, size=(chosen.components, P)).astype(np.float32)
     with tempfile.TemporaryDirectory(dir=chosen.folder) as folder:
         cluster = LocalCluster(
             n_workers=2,
@@ -88,11 +89,11 @@ def main() -> None:
             size = chosen.rows * P * 4 / 1e9
             print(
                 f"{chosen.rows} x {P} float32, {size:.1f} GB in {X.npartitions} blocks, written in "
-                f"{time.perf_counter() - begin:.0f} s; two workers of {chosen.memory}",
+                f"{time.perf_counter() - begin:.0f} s; k = {chosen.components}; two workers of {chosen.memory}",
                 flush=True,
             )
             settings = {"init": "random", "random_state": 0, "max_iter": SWEEPS, "tol": 0}
-            for model in (NMF(K, **settings), SemiNMF(K, **settings)):
+            for model in (NMF(chosen.components, **settings), SemiNMF(chosen.components, **settings)):
                 name, results = type(model).__name__, []
                 for kill in (False, True):
                     fitted, sweeps, whole = _fit(model, X, cluster, kill=kill)

@@ -1,6 +1,6 @@
-"""CPU seconds of steps that were long: k-means of many samples, neighbours, AttributeLayers, MultiNMF.
+"""CPU seconds of long steps: k-means of many samples, neighbours, AttributeLayers, ClusterEnsemble, MultiNMF.
 
-    OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 python -m benchmarks.long_fits
+    OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 python -m benchmarks.long_fits [ensemble ...]
 
 Each is measured with its limit on the number of samples and without it, one after the other. A call on a small part
 comes first, so that compilation, which is given by itself for the approximate search, is not counted.
@@ -8,6 +8,7 @@ comes first, so that compilation, which is given by itself for the approximate s
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from sklearn.metrics import normalized_mutual_info_score
 
-from laminar import AttributeLayers, MultiNMF
+from laminar import AttributeLayers, ClusterEnsemble, MultiNMF
 from laminar._base.clusters import Clusters, Readout
 from laminar.attributes import layers
 from laminar.attributes.filter_bank import FilterBank
@@ -68,6 +69,18 @@ def attributes(n: int = 50_000) -> Iterator[str]:
     layers.FilterBank = original
 
 
+def ensemble(n: int = 100_000, c: int = 10) -> Iterator[str]:
+    rng = np.random.default_rng(0)
+    y = rng.integers(c, size=n)
+    curve = rng.normal(size=n)[:, None]  # clusters are long in a direction of their own
+    data = [rng.normal(size=(c, 50))[y] + curve * rng.normal(size=(c, 50))[y] + rng.normal(size=(n, 50)) for _ in "ab"]
+    for views in (data[:1], data):
+        ClusterEnsemble(c, random_state=0).fit([X[:500] for X in views])
+        seconds, model = cpu_seconds(lambda: ClusterEnsemble(c, random_state=0).fit(views))
+        nmi = normalized_mutual_info_score(y, model.labels_)
+        yield f"ClusterEnsemble, {n} x 50, {len(views)} view(s), {c} clusters: {seconds:.1f} s, NMI {nmi:.3f}"
+
+
 def views(n: int = 1600, k: int = 100) -> Iterator[str]:
     rng = np.random.default_rng(0)
     data = [rng.random((n, 20)) @ rng.random((20, 64)) + 0.1 * rng.random((n, 64)) for _ in range(3)]
@@ -78,8 +91,9 @@ def views(n: int = 1600, k: int = 100) -> Iterator[str]:
 
 def main() -> None:
     warnings.simplefilter("ignore")
-    for section in (clusters, neighbours, attributes, views):
-        for line in section():
+    sections = {section.__name__: section for section in (clusters, neighbours, attributes, ensemble, views)}
+    for name in sys.argv[1:] or sections:
+        for line in sections[name]():
             print(line, flush=True)
 
 
