@@ -169,3 +169,22 @@ def test_transpose_outlives_matrix(form, no_collector):
     assert transpose.T.shape == X.shape
     assert transpose.T is transpose.T
     assert transpose.T.T is transpose
+
+
+# KKT residual
+
+
+def test_kkt_residual_small_where_converged(model, X):
+    fitted = model.set_params(tol=1e-6, max_iter=3000).fit(X)
+    assert fitted.converged_
+    assert 0 <= fitted.kkt_residual_ <= 1e-3
+
+
+def test_kkt_residual_free_of_scale(model, X):
+    residuals = [clone(model).set_params(tol=1e-6, max_iter=3000).fit(c * X).kkt_residual_ for c in (1.0, 1024.0)]
+    assert_allclose(*residuals)
+
+
+def test_kkt_residual_known_at_max_iter(model, X, start):
+    early, late = (clone(model).set_params(init=start, tol=0, max_iter=n).fit(X).kkt_residual_ for n in (2, 60))
+    assert 0 <= late < early

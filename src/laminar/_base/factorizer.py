@@ -219,6 +219,7 @@ class Factorizer(CallbackSupportMixin, Coder):
         self.objective_history_ = problem.in_units(np.array(solution.history))
         self.history_iterations_ = np.array(solution.iterations)
         self.n_iter_, self.converged_ = solution.n_iter, solution.converged
+        self.kkt_residual_ = solution.residual
         self._attributes(solution, problem, X)
         return self
 

@@ -17,7 +17,7 @@ Callback = Callable[[int, float, Snapshot], object]
 """``(iteration, objective, snapshot)``, called after each iteration; returning True stops."""
 
 
-COUNTERS = ("history", "iterations", "n_iter", "converged", "stopped", "exhausted", "small_decreases")
+COUNTERS = ("history", "iterations", "n_iter", "converged", "stopped", "exhausted", "small_decreases", "residual")
 """What changes in a monitor from iteration to iteration."""
 
 
@@ -42,14 +42,17 @@ class Monitor:
     stopped: bool = False  # by the callback, or by Ctrl-C
     exhausted: bool = False  # by rounding, far above which the objective still is
     small_decreases: int = 0  # in a row, up to the last iteration
+    residual: float = np.nan  # the last one given
 
     @property
     def running(self) -> bool:
         """Whether to go on."""
         return self.n_iter < self.max_iter and not (self.converged or self.stopped or self.exhausted)
 
-    def record(self, value: float, rounding_error: float = 0.0, residual: float = 0.0) -> None:
+    def record(self, value: float, rounding_error: float = 0.0, residual: float | None = None) -> None:
         """Append the objective after an accepted iteration, and decide whether to stop."""
+        if residual is not None:
+            self.residual = residual
         decrease = self.history[-1] - value if self.history else np.inf
         self.history.append(value)
         self.iterations.append(self.n_iter)
@@ -57,7 +60,7 @@ class Monitor:
         small = decrease <= max(self.tol * max(abs(value), self.floor), rounding_error)
         self.small_decreases = self.small_decreases + 1 if small else 0
         enough = self.small_decreases >= self.n_small
-        self.converged = self.tol > 0 and enough and residual <= np.sqrt(self.tol)
+        self.converged = self.tol > 0 and enough and (residual is None or residual <= np.sqrt(self.tol))
 
     def report(self, snapshot: Snapshot = dict) -> None:
         """Call the callback, which may stop the iteration, as Ctrl-C does."""
@@ -97,6 +100,8 @@ class Solution:
         Whether the iteration stopped by itself.
     iterations : list of int
         The iteration of each entry of the history.
+    residual : float
+        KKT residual, from the last sweep that computed it; nan where none did.
     """
 
     factors: dict[str, np.ndarray]
@@ -104,8 +109,9 @@ class Solution:
     n_iter: int
     converged: bool
     iterations: list[int] = field(default_factory=list)
+    residual: float = np.nan
 
     @classmethod
     def reached(cls, factors: dict[str, np.ndarray], monitor: Monitor) -> Solution:
         """Return the factors with the record of a monitor."""
-        return cls(factors, monitor.history, monitor.n_iter, monitor.converged, monitor.iterations)
+        return cls(factors, monitor.history, monitor.n_iter, monitor.converged, monitor.iterations, monitor.residual)

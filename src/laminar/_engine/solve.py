@@ -121,12 +121,14 @@ def sweep(problem: Solvable, updates: Mapping[str, Update], state: State, loop: 
     monitor = state.monitor
     monitor.n_iter += 1
     evaluate = monitor.n_iter in (1, monitor.max_iter) or monitor.n_iter % state.evaluate_every == 0
-    residual, trial, last = 0.0, dict(state.point), list(problem.constraints)[-1]
+    # Known when the fit stops, whatever stops it; before, a residual would be computed in vain.
+    near_end = evaluate and (monitor.small_decreases > 0 or monitor.n_iter == monitor.max_iter)
+    residual, trial, last = 0.0 if near_end else None, dict(state.point), list(problem.constraints)[-1]
     for name, constraint in problem.constraints.items():
         objective, F = problem.objective(name, state.point), state.point[name]
         if name == last and len(problem.constraints) > 1:
             objective = objective.cached()  # B is needed again for the value
-        if monitor.small_decreases and evaluate:
+        if residual is not None:
             residual = max(residual, objective.residual(F, constraint))
         new = updates[name](F, objective, constraint)
         state.point[name] = _extrapolate(state, name, new, constraint)
@@ -140,7 +142,7 @@ def sweep(problem: Solvable, updates: Mapping[str, Update], state: State, loop: 
         _accept_or_restart(state, trial, objective.evaluate(trial[last]), residual)
 
 
-def _accept_or_restart(state: State, trial: dict[str, np.ndarray], at: Evaluation, residual: float) -> None:
+def _accept_or_restart(state: State, trial: dict[str, np.ndarray], at: Evaluation, residual: float | None) -> None:
     """Accept a sweep that does not increase the objective, or restart from the last accepted factors."""
     momentum, monitor = state.extrapolation, state.monitor
     if momentum is not None and monitor.history:

@@ -43,6 +43,7 @@ ATTRIBUTES: dict[str, Kind] = {
     "history_iterations_": NUMBERS,
     "n_iter_": COUNT,
     "converged_": FLAG,
+    "kkt_residual_": NUMBER,
     "reconstruction_err_": NUMBER,
     "mean_": VECTOR,
     # single models
@@ -114,10 +115,10 @@ ATTRIBUTES: dict[str, Kind] = {
 
 _ALL = "n_features_in_ feature_names_in_? _sklearn_output_config?"
 _CODES = f"{_ALL} components_ layers_ clusters_ _clustered objective_history_ history_iterations_ n_iter_ converged_"
-_ONE = f"{_CODES} reconstruction_err_"
+_ONE = f"{_CODES} reconstruction_err_ kkt_residual_?"
 _DEEP = f"{_ONE} _sizes _ridges _stack pretraining_histories_"
 _VIEWS = f"{_CODES} view_names_ view_sizes_"
-_SHARED = f"{_VIEWS} weights_ views_ mean_ _basis embedding_"
+_SHARED = f"{_VIEWS} kkt_residual_? weights_ views_ mean_ _basis embedding_"
 _LABELLED = f"{_ALL} components_ layers_ mean_ attributes_ classes_ labels_"
 _CLUSTERER = f"{_ALL} view_names_ embedding_ labels_"
 _IMAGES = f"{_ALL} image_shape_ _n_features_out"

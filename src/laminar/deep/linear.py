@@ -403,6 +403,7 @@ class Deep(DeepParameters):
         self.objective_history_ = np.array(solution.history or [error]) * data.unit(2)
         self.history_iterations_ = np.array(solution.iterations or [0])
         self.n_iter_, self.converged_ = solution.n_iter, solution.converged
+        self.kkt_residual_ = solution.residual
         return self
 
     def _keep_stacked(self, X, data: Matrix, fit: StackFit) -> Self:

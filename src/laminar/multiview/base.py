@@ -116,6 +116,7 @@ class SharedCoder(CallbackSupportMixin, ViewCoder):
         self.objective_history_ = np.array(solution.history) * shared.compact.scale**2
         self.history_iterations_ = np.array(solution.iterations)
         self.n_iter_, self.converged_ = solution.n_iter, solution.converged
+        self.kkt_residual_ = solution.residual
         weighted = Z * shared.roots(powers, Z.dtype)
         self._basis = readout_basis(H, weighted, *shared.spread(powers), self.n_clusters or H.shape[1])
         self.embedding_ = Readout(self._basis, unit=True)(self.layers_[-1].representation)

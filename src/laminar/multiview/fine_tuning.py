@@ -90,6 +90,7 @@ class FineTuning:
                 )
                 solution = self.penalised(powers).solve(powers, factors, inner)
                 monitor.n_iter += inner.n_iter
+                monitor.residual = inner.residual
                 monitor.stopped = inner.stopped or interrupts.is_requested()
                 monitor.iterations += [monitor.n_iter - inner.n_iter + i for i in solution.iterations]
                 monitor.history += [value + constant for value in solution.history]

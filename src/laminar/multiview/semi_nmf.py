@@ -114,6 +114,8 @@ class MultiViewSemiNMF(SharedCoder):
         Number of iterations made.
     converged_ : bool
         Whether the fit met ``tol`` within ``max_iter`` iterations.
+    kkt_residual_ : float
+        KKT residual at the beginning of the last sweep: 0 at a stationary point, and without scale.
     view_names_ : list
         Names of the views: the keys of a dict, else positions.
     view_sizes_ : ndarray of shape (n_views,)
