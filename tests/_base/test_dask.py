@@ -291,6 +291,29 @@ def test_lost_worker_changes_nothing(n_workers, name, client, frequent_checkpoin
         assert_array_equal(found.layers_[0].representation, codes)
 
 
+def test_worker_lost_while_blocks_are_copied(client, frequent_checkpoints, monkeypatch):
+    model, data, _ = MODELS["nmf"]
+    model = clone(model).set_params(max_iter=20, tol=0)
+    expected = clone(model).fit(_dask(data))
+    copied, submit = [], pool.Workers._submit
+    with _cluster(2) as cluster, distributed.Client(cluster, set_as_default=False) as own, own.as_current():
+
+        def submitted(self, address, function, *arguments, **keywords):
+            future = submit(self, address, function, *arguments, **keywords)
+            if function is store.keep_copy:
+                copied.append(future)
+                if len(copied) == 9:  # the second time: half of the blocks have a new copy, half an old one
+                    distributed.wait(copied)
+                    worker = next(w for w in cluster.workers.values() if w.worker_address != address)
+                    os.kill(worker.pid, signal.SIGKILL)
+            return future
+
+        monkeypatch.setattr(pool.Workers, "_submit", submitted)
+        found = model.fit(_dask(data))
+        assert len(copied) > 12
+    assert_array_equal(found.components_, expected.components_)
+
+
 def test_number_of_workers_changes_nothing(client):
     expected = SemiNMF(4, **FEW).fit(_dask(CENTRED))
     with _cluster(3) as cluster, distributed.Client(cluster, set_as_default=False) as own, own.as_current():

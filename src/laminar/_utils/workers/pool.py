@@ -31,6 +31,7 @@ from .store import (
     export_block,
     export_copy,
     export_part,
+    forget_copy,
     keep_copy,
     keep_part,
     restore_block,
@@ -39,7 +40,8 @@ from .sums import partial_sums
 
 STEPS = 100  # from one checkpoint to the next, which is after some fifteen sweeps
 MAX_LOG = 1 << 26  # bytes of steps that are kept for lost blocks
-REPLACEMENT = 10.0  # seconds to wait for one that takes the place of a lost worker, before others take its blocks
+COPIED = 16  # blocks that are copied to other workers at once: while they travel they take memory twice
+REPLACEMENT = 30.0  # seconds to wait for one that takes the place of a lost worker, before others take its blocks
 PATIENCE = 60.0  # seconds to wait for a worker where there is none
 WATCH = 0.5  # seconds after which a worker that does not answer is checked
 
@@ -325,14 +327,14 @@ class Workers(Place):
         self._open({self._places[i] for i in blocks} - set(self._stores))
         for name in list(self._sources):
             self._load(name, blocks)
-        if self._n_checkpoints:
-            self._restore_checkpoint(blocks, lost)
+        seen = self._restore_checkpoint(blocks, lost) if self._n_checkpoints else dict.fromkeys(blocks, -1)
         for sent in self._log:
-            self._send(sent, blocks)
+            self._send(sent, [i for i in blocks if seen[i] < sent.number])
         # Copies that a lost worker had are gone: with the next step every block gets one again.
         self._is_exposed = True
 
-    def _restore_checkpoint(self, blocks: list[int], lost: set[str]) -> None:
+    def _restore_checkpoint(self, blocks: list[int], lost: set[str]) -> dict[int, int]:
+        """Restore blocks from their copies, and return the number of the last step that each has seen."""
         futures = []
         for i in blocks:
             copy = self._checkpoint[i]
@@ -345,30 +347,40 @@ class Workers(Place):
                 copy = self._submit(copy, export_copy, self.session, i)
             futures.append(self._submit(self._places[i], restore_block, self.session, self.edges, i, copy))
         self._wait(futures, {self._places[i] for i in blocks})
+        return dict(zip(blocks, self.client.gather(futures), strict=True))
 
     def _keep_checkpoint(self) -> None:
-        """Copy every block to another worker, or to this process if there is none, and forget the steps before."""
-        kept: dict[int, Any] = {}
+        """Copy every block to another worker, or to this process if there is none, and forget the steps before.
 
-        def work() -> None:
-            addresses, sources = sorted(set(self._places)), tuple(self._sources)
-            exported = [
-                self._submit(place, export_block, self.session, i, sources) for i, place in enumerate(self._places)
-            ]
-            self._wait(exported, set(addresses))
-            if len(addresses) == 1:
-                kept.update(enumerate(self.client.gather(exported)))
-                return
-            after = dict(zip(addresses, addresses[1:] + addresses[:1], strict=True))
-            kept.update({i: after[place] for i, place in enumerate(self._places)})
-            copies = [
-                self._submit(kept[i], keep_copy, self.session, self.edges, i, part) for i, part in enumerate(exported)
-            ]
-            self._wait(copies, set(addresses))
-
-        self._until_done(work)
-        self._checkpoint, self._log, self._is_exposed = kept, [], False
+        A worker may be lost meanwhile: each copy knows which steps it has seen, and the log is kept until all are made.
+        """
+        self._until_done(self._copy_blocks)
+        self._log, self._is_exposed = [], False
         self._n_checkpoints += 1
+
+    def _copy_blocks(self) -> None:
+        addresses, sources = sorted(set(self._places)), tuple(self._sources)
+        number = self._log[-1].number if self._log else -1
+        after = dict(zip(addresses, addresses[1:] + addresses[:1], strict=True))
+        for start in range(0, self.n_blocks, COPIED):
+            blocks = range(start, min(start + COPIED, self.n_blocks))
+            places = {self._places[i] for i in blocks}
+            made = [self._submit(self._places[i], export_block, self.session, i, sources, number) for i in blocks]
+            self._wait(made, places)
+            if len(addresses) == 1:
+                self._checkpoint.update(zip(blocks, self.client.gather(made), strict=True))
+                continue
+            new = {i: after[self._places[i]] for i in blocks}
+            kept = [
+                self._submit(new[i], keep_copy, self.session, self.edges, i, part)
+                for i, part in zip(blocks, made, strict=True)
+            ]
+            self._wait(kept, set(new.values()))
+            old = {i: self._checkpoint.get(i) for i in blocks}
+            self._checkpoint.update(new)
+            for i, place in old.items():  # where neighbours have changed, after a loss
+                if isinstance(place, str) and place != new[i] and self._is_there(place):
+                    self._wait([self._submit(place, forget_copy, self.session, i)], {place})
 
 
 class _Sent:

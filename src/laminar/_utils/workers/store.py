@@ -22,6 +22,10 @@ ALIGNMENT = 64  # bytes: results of a kernel may depend on it, in the last digit
 IN_MEMORY = 0.35  # of the memory of a worker up to which blocks of X are kept in it; others are in files of its disk
 
 
+Copy = tuple[int, dict[str, Any]]
+"""A block of all arrays but X, and the number of the last step that it has seen."""
+
+
 class Blocks:
     """Blocks of rows in this process, of all arrays of a session.
 
@@ -34,7 +38,7 @@ class Blocks:
     def __init__(self, edges: list[int]):
         self.edges, self._lock = edges, Lock()
         self.arrays: dict[tuple[str, int], Any] = {}
-        self.copies: dict[int, dict[str, np.ndarray]] = {}  # blocks of another worker at the last checkpoint
+        self.copies: dict[int, Copy] = {}  # blocks of another worker at the last checkpoint
 
     def slice_of(self, block: int) -> slice:
         """Return the rows of a block."""
@@ -249,30 +253,36 @@ def keep_part(session: str, edges: list[int], name: str, block: int, rows: Any, 
         blocks.keep(name, block, rows, dtype)
 
 
-def export_block(session: str, block: int, without: tuple[str, ...]) -> dict[str, np.ndarray]:
-    """Return copies of a block of all arrays but some."""
+def export_block(session: str, block: int, without: tuple[str, ...], number: int) -> Copy:
+    """Return copies of a block of all arrays but some, after the step of this number."""
     arrays = _sessions[session].arrays.items()
-    return {name: copy(part) for (name, i), part in arrays if i == block and name not in without}
+    return number, {name: copy(part) for (name, i), part in arrays if i == block and name not in without}
 
 
-def keep_copy(session: str, edges: list[int], block: int, parts: dict[str, np.ndarray]) -> None:
+def keep_copy(session: str, edges: list[int], block: int, made: Copy) -> None:
     """Keep what `export_block` returned on another worker, in the place of an older copy."""
-    blocks_of(session, edges).copies[block] = parts
+    blocks_of(session, edges).copies[block] = made
 
 
-def export_copy(session: str, block: int) -> dict[str, np.ndarray]:
+def forget_copy(session: str, block: int) -> None:
+    """Forget what `keep_copy` kept."""
+    _sessions[session].copies.pop(block, None)
+
+
+def export_copy(session: str, block: int) -> Copy:
     """Return what `keep_copy` kept."""
     return _sessions[session].copies[block]
 
 
-def restore_block(session: str, edges: list[int], block: int, parts: dict[str, np.ndarray]) -> None:
-    """Keep the blocks that `export_block` returned as those of this worker."""
-    blocks = blocks_of(session, edges)
+def restore_block(session: str, edges: list[int], block: int, made: Copy) -> int:
+    """Keep the blocks that `export_block` returned as those of this worker; return the last step they have seen."""
+    blocks, (number, parts) = blocks_of(session, edges), made
     for name, part in parts.items():
         if isinstance(part, np.ndarray):
             blocks.keep(name, block, part, part.dtype)
         else:
             blocks.arrays[name, block] = part
+    return number
 
 
 def export_part(session: str, name: str, block: int) -> np.ndarray:
