@@ -23,4 +23,6 @@ def same(a, b):
         return type(a) is type(b) and same(a.get_params(deep=False), b.get_params(deep=False))
     if type(a).__module__.startswith("laminar") and hasattr(a, "__dict__"):
         return type(a) is type(b) and same(vars(a), vars(b))
+    if isinstance(a, float) and np.isnan(a):
+        return type(a) is type(b) and bool(np.isnan(b))
     return type(a) is type(b) and bool(np.all(a == b))
