@@ -115,8 +115,9 @@ ATTRIBUTES: dict[str, Kind] = {
 
 _ALL = "n_features_in_ feature_names_in_? _sklearn_output_config?"
 _CODES = f"{_ALL} components_ layers_ clusters_ _clustered objective_history_ history_iterations_ n_iter_ converged_"
-_ONE = f"{_CODES} reconstruction_err_ kkt_residual_?"
-_DEEP = f"{_ONE} _sizes _ridges _stack pretraining_histories_"
+_ONE = f"{_CODES} reconstruction_err_"
+_SWEPT = f"{_ONE} kkt_residual_?"
+_DEEP = f"{_SWEPT} _sizes _ridges _stack pretraining_histories_"
 _VIEWS = f"{_CODES} view_names_ view_sizes_"
 _SHARED = f"{_VIEWS} kkt_residual_? weights_ views_ mean_ _basis embedding_"
 _LABELLED = f"{_ALL} components_ layers_ mean_ attributes_ classes_ labels_"
@@ -128,7 +129,7 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
     for name, attributes in {
         "laminar.attributes.layers.AttributeLayers": f"{_LABELLED} "
         "band_weights_ objective_history_ n_iter_ converged_? _bank _maps",
-        "laminar.deep.multilayer.MultiLayerNMF": f"{_ONE} _sizes objective_histories_",
+        "laminar.deep.multilayer.MultiLayerNMF": f"{_SWEPT} _sizes objective_histories_",
         "laminar.deep.semi.DeepSemiNMF": f"{_DEEP} _stream? _online?",
         "laminar.deep.wsf.DeepWSF": f"{_DEEP} attribute_scores_ attribute_layers_",
         "laminar.ensemble.cluster_ensemble.ClusterEnsemble": f"{_ALL} view_names_ view_sizes_ components_ layers_ "
@@ -137,16 +138,16 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
         "laminar.multiview.deep_nmf.MultiViewDeepNMF": f"{_SHARED} pretraining_histories_",
         "laminar.multiview.multinmf.MultiNMF": f"{_VIEWS} totals_ _alpha consensus_ representations_",
         "laminar.multiview.semi_nmf.MultiViewSemiNMF": _SHARED,
-        "laminar.nmf.class_driven.ClassDrivenNMF": f"{_ONE} classes_ component_classes_ _has_classes",
-        "laminar.nmf.concept.ConceptFactorization": f"{_ONE} concepts_ _embedding?",
-        "laminar.nmf.constrained.ConstrainedNMF": _ONE,
-        "laminar.nmf.discriminant.DiscriminantNMF": _ONE,
-        "laminar.nmf.gnmf.GNMF": _ONE,
-        "laminar.nmf.nmf.NMF": _ONE,
-        "laminar.nmf.semi.SemiNMF": f"{_ONE} ridge_ offset_?",
-        "laminar.nmf.slow.SlowFeatureNMF": f"{_ONE} _weights",
+        "laminar.nmf.class_driven.ClassDrivenNMF": f"{_SWEPT} classes_ component_classes_ _has_classes",
+        "laminar.nmf.concept.ConceptFactorization": f"{_SWEPT} concepts_ _embedding?",
+        "laminar.nmf.constrained.ConstrainedNMF": _SWEPT,
+        "laminar.nmf.discriminant.DiscriminantNMF": _SWEPT,
+        "laminar.nmf.gnmf.GNMF": _SWEPT,
+        "laminar.nmf.nmf.NMF": _SWEPT,
+        "laminar.nmf.semi.SemiNMF": f"{_SWEPT} ridge_ offset_?",
+        "laminar.nmf.slow.SlowFeatureNMF": f"{_SWEPT} _weights",
         "laminar.nmf.smoothed.SmoothedSemiNMF": f"{_ONE} _directions",
-        "laminar.nmf.wsf.WSF": f"{_ONE} ridge_",
+        "laminar.nmf.wsf.WSF": f"{_SWEPT} ridge_",
         "laminar.temporal.sfa.SlowFeatureAnalysis": f"{_ALL} components_ patterns_ mean_ deltas_ n_pcs_ "
         "explained_variance_ratio_",
         "laminar.baselines.coregularized.CoRegularizedSpectral": f"{_CLUSTERER} objective_history_ n_iter_",
