@@ -15,7 +15,7 @@ from .run import Skipped
 
 # Rendered faces of about the same shape where a set is absent: people, poses, lights.
 STAND_INS = {"pie_pose27": (68, 6, 7), "orl": (40, 5, 2), "yale": (15, 11, 1), "pie_5pose_10id": (10, 5, 21)}
-SMALL = 240  # samples of a run in small
+SMALL = 100  # samples of a run in small, at least
 
 
 @dataclass(frozen=True, eq=False)

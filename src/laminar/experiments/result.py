@@ -127,6 +127,6 @@ def paired(cells: pd.DataFrame, score: str, of: str, first: str, second: str, ov
     if len(moved) < 2:
         return ends
     sign = binomtest(int((moved > 0).sum()), len(moved)).pvalue
-    spread = difference.std()
-    t = "" if spread == 0 else f", t-test p = {ttest_rel(table[first], table[second]).pvalue:.2g}"
+    is_constant = np.ptp(difference) <= 1e-9 * np.abs(difference).max()
+    t = "" if is_constant else f", t-test p = {ttest_rel(table[first], table[second]).pvalue:.2g}"
     return f"{ends}{t}, sign test p = {sign:.2g}"

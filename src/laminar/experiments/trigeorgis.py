@@ -47,8 +47,8 @@ def _models(k: int, first: int) -> dict[str, dict[str, Any]]:
 
 
 def _setting(run: Run, n: int) -> tuple[tuple[int, ...], int, dict[str, int]]:
-    """Return the components, the size of the first layer, and what limits published rules in a run in small."""
-    return ((20, 40), min(100, n // 2), {"max_iter": 30}) if run.quick else (COMPONENTS, min(625, n), {})
+    """Return the components, the size of the first layer, and the limit of a run in small."""
+    return ((20, 30), min(60, n // 2), {"max_iter": 10}) if run.quick else (COMPONENTS, min(625, n), {})
 
 
 def reconstruction(name: str, small: bool, model: Any, seed: int) -> dict[str, float]:
@@ -75,9 +75,8 @@ def table1(run: Run) -> Result:
     for k in sizes:
         for method, forms in _models(k, first).items():
             for rule, model in forms.items():
-                model = model.set_params(**limits) if rule == "published" else model
                 names = {"method": method, "rule": rule, "components": k}
-                cells.append(Cell(names, reconstruction, (name, run.quick, model, 0)))
+                cells.append(Cell(names, reconstruction, (name, run.quick, model.set_params(**limits), 0)))
         cells.append(Cell({"method": "SVD", "rule": "bound", "components": k}, svd_error, (name, run.quick, k)))
     found = run.cells("trigeorgis-table1", cells)
     is_exact = data.title == name
@@ -173,13 +172,12 @@ def _curves(run: Run, name: str, title: str) -> Result:
             models[f"Deep Semi-NMF {word}"] = {"published": published.deep_semi_nmf(k, first, activation=activation)}
         for method, forms in models.items():
             for rule, model in forms.items():
-                shown = model.set_params(**limits) if rule == "published" else model
                 form = "raw" if rule == "published" else "readout"
                 cells += [
                     Cell(
                         {"method": method, "rule": rule, "components": k, "seed": seed},
                         clusters,
-                        (name, run.quick, shown, form, seed, n_init),
+                        (name, run.quick, model.set_params(**limits), form, seed, n_init),
                     )
                     for seed in seeds
                 ]
@@ -285,8 +283,8 @@ def explained(name: str, small: bool, attribute: str) -> dict[str, float]:
 def figure2(run: Run) -> Result:
     """Fig. 2, the main claim: layers against attributes, without labels."""
     name, data = "pie_5pose_10id", images("pie_5pose_10id", run.quick)
-    sizes = (60, 30, 15) if run.quick else (100, 60, 30)
-    limits = {"max_iter": 30, "pretraining_max_iter": 30} if run.quick else {}
+    sizes = (30, 20, 10) if run.quick else (100, 60, 30)
+    limits = {"max_iter": 10, "pretraining_max_iter": 10} if run.quick else {}
     models = {
         "published": published.deep_semi_nmf(sizes[-1], sizes[:-1]).set_params(**limits),
         "laminar": DeepSemiNMF(sizes),

@@ -45,7 +45,7 @@ def chosen_classes(y: np.ndarray, n_classes: int, seed: int) -> tuple[np.ndarray
     --------
     >>> rows, classes = chosen_classes(np.array([4, 4, 7, 7, 9]), 2, seed=0)
     >>> rows.tolist(), classes.tolist()
-    ([0, 1, 4], [0, 0, 1])
+    ([2, 3, 4], [0, 0, 1])
     """
     drawn = np.sort(np.random.default_rng(seed).choice(np.unique(y), n_classes, replace=False))
     rows = np.flatnonzero(np.isin(y, drawn))
