@@ -30,7 +30,8 @@ ORDER = (
     ("datasets", "features", "baselines", "plots", "io"),
     ("recipes",),
     ("",),  # `laminar` itself, the public names
-    ("testing", "cli"),
+    ("testing", "experiments"),
+    ("cli",),
     ("__main__",),
 )
 FLOOR = {package: floor for floor, packages in enumerate(ORDER) for package in packages}

@@ -1,0 +1,123 @@
+"""Cells: single results of an experiment, computed once and kept in files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from sklearn import config_context
+
+import laminar
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """One result: scores of a method, on data, with a seed.
+
+    Attributes
+    ----------
+    names : dict
+        Which result it is: columns of the table of results, as ``{"method": "NMF", "k": 20, "seed": 0}``.
+    work : callable
+        Returns the scores, by name; a function of a module.
+    arguments : tuple
+        Of ``work``: estimators, numbers and names, whose ``repr`` says what they are.
+    """
+
+    names: dict[str, Any]
+    work: Callable[..., Mapping[str, float]]
+    arguments: tuple[Any, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """Hash of the work, its arguments and the code of Laminar: another key, another result."""
+        with config_context(print_changed_only=False):
+            said = repr(self.arguments)
+        text = f"{self.work.__module__}.{self.work.__qualname__}{said}{code_version()}{_data_version()}"
+        return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+@cache
+def code_version() -> str:
+    """Return a hash of all sources that results may depend on.
+
+    Examples
+    --------
+    >>> from laminar.experiments.cells import code_version
+    >>> len(code_version())
+    16
+    """
+    root = Path(laminar.__file__).parent
+    apart = {"cli", "report", "studio", "plots"}  # results do not depend on how they are shown
+    files = [path for path in sorted(root.rglob("*.py")) if path.relative_to(root).parts[0] not in apart]
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _data_version() -> str:
+    """Return what tells the files of the data apart: names, sizes and times."""
+    folder = os.environ.get("LAMINAR_DATA")
+    if not folder:
+        return ""
+    return str(
+        [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(Path(folder).glob("*.npz"))]
+    )
+
+
+def computed(cell: Cell) -> dict[str, float]:
+    """Return the scores of a cell, and the seconds they took."""
+    begin = time.perf_counter()
+    scores = {name: float(value) for name, value in cell.work(*cell.arguments).items()}
+    return {**scores, "seconds": time.perf_counter() - begin}
+
+
+class Kept:
+    """Scores of cells in a folder, one file each, so that an interrupted run goes on where it was.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the files are; made with the first of them.
+
+    Examples
+    --------
+    >>> import math, tempfile
+    >>> cell = Cell({"x": 4}, math.sqrt, (4,))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     kept = Kept(Path(folder))
+    ...     kept.keep(cell, {"root": 2.0})
+    ...     kept.get(cell), kept.get(Cell({"x": 9}, math.sqrt, (9,)))
+    ({'root': 2.0}, None)
+    """
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def get(self, cell: Cell) -> dict[str, float] | None:
+        """Return the scores of a cell, None if they are not known."""
+        try:
+            return json.loads(self._path(cell).read_text())["scores"]
+        except (FileNotFoundError, ValueError, KeyError):  # a file that was cut off is computed again
+            return None
+
+    def keep(self, cell: Cell, scores: Mapping[str, float]) -> None:
+        """Write the scores of a cell."""
+        path = self._path(cell)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(f".{os.getpid()}.partial")
+        partial.write_text(
+            json.dumps({"cell": {name: str(value) for name, value in cell.names.items()}, "scores": scores})
+        )
+        partial.replace(path)
+
+    def _path(self, cell: Cell) -> Path:
+        return self.folder / f"{cell.key}.json"

@@ -1,0 +1,84 @@
+"""Cells are computed once and kept: whatever stops a run, what was computed is not computed again."""
+
+import pytest
+
+from laminar import NMF
+from laminar.experiments import Run
+from laminar.experiments.cells import Cell, Kept
+
+COUNT = []
+
+
+def counted(x):
+    COUNT.append(x)
+    return {"square": x * x}
+
+
+def failing(x):
+    if x == 2:
+        raise KeyboardInterrupt
+    return counted(x)
+
+
+@pytest.fixture(autouse=True)
+def none_counted():
+    COUNT.clear()
+
+
+def cells(work=counted, n=4):
+    return [Cell({"x": x}, work, (x,)) for x in range(n)]
+
+
+def test_rows_have_names_scores_and_seconds():
+    found = Run().cells("squares", cells())
+    assert list(found.columns) == ["x", "square", "seconds"]
+    assert found["square"].tolist() == [0, 1, 4, 9]
+
+
+def test_known_cells_are_not_computed(tmp_path):
+    first = Run(tmp_path).cells("squares", cells())
+    again = Run(tmp_path).cells("squares", cells(n=5))
+    assert COUNT == [0, 1, 2, 3, 4]
+    assert again[:4].equals(first)
+
+
+def test_interrupted_run_keeps_results(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        Run(tmp_path).cells("squares", cells(failing))
+    assert COUNT == [0, 1]
+    with pytest.raises(KeyboardInterrupt):
+        Run(tmp_path).cells("squares", cells(failing))
+    assert COUNT == [0, 1]
+
+
+def test_cut_off_file_is_computed_again(tmp_path):
+    Run(tmp_path).cells("squares", cells(n=1))
+    (file,) = tmp_path.iterdir()
+    file.write_text(file.read_text()[:10])
+    assert Run(tmp_path).cells("squares", cells(n=1))["square"].tolist() == [0]
+    assert COUNT == [0, 0]
+
+
+@pytest.mark.parametrize(
+    "other", [NMF(3), NMF(2, max_iter=7), NMF(2, random_state=1)], ids=["components", "iterations", "seed"]
+)
+def test_key_depends_on_settings(other):
+    assert Cell({}, counted, (NMF(2),)).key == Cell({}, counted, (NMF(2),)).key
+    assert Cell({}, counted, (NMF(2),)).key != Cell({}, counted, (other,)).key
+
+
+def test_key_depends_on_data(tmp_path, monkeypatch):
+    monkeypatch.setenv("LAMINAR_DATA", str(tmp_path))
+    before = Cell({}, counted, (1,)).key
+    (tmp_path / "orl.npz").write_bytes(b"other")
+    assert Cell({}, counted, (1,)).key != before
+
+
+def test_nothing_is_kept_without_folder():
+    Run().cells("squares", cells(n=1))
+    Run().cells("squares", cells(n=1))
+    assert COUNT == [0, 0]
+
+
+def test_unknown_cell_has_no_scores(tmp_path):
+    assert Kept(tmp_path / "absent").get(cells()[0]) is None
