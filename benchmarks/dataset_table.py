@@ -10,7 +10,7 @@ from laminar.datasets import Record, records
 PAGE = ROOT / "docs" / "datasets.md"
 BEGIN, END = "<!-- begin: python -m benchmarks.dataset_table -->\n", "<!-- end -->\n"
 WHAT = ("name", "set", "what", "in the papers", "attributes", "owner, where it is given out", "licence")
-WHERE = ("name", ".npz", "its difference from the papers", ".mat", "folder, with files as", "download")
+WHERE = ("name", ".npz", "the one of our figures, against the papers", ".mat", "folder, with files as", "download")
 
 
 def _what(record: Record) -> Sequence[str]:

@@ -271,7 +271,7 @@ _RECORDS = (
         attributes=("y",),
         array_file="3sources_mv",
         difference="none",
-        matlab_files=("3Sources.mat", "3sources.mat"),
+        matlab_files=("3Sources.mat",),
         folder_kind="three sources",
         example="3sources_bbc.mtx, 3sources_bbc.docs, ..., 3sources.disjoint.clist",
     ),
