@@ -27,7 +27,8 @@ ORDER = (
     ("temporal",),
     ("metrics",),
     ("evaluation",),
-    ("datasets", "features", "baselines", "plots", "io"),
+    ("features", "baselines", "plots", "io"),
+    ("datasets",),
     ("recipes",),
     ("",),  # `laminar` itself, the public names
     ("testing", "experiments"),

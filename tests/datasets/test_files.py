@@ -21,6 +21,8 @@ def test_unset_folder_names_the_variable(monkeypatch, value):
         monkeypatch.setenv("LAMINAR_DATA", value)
     assert datasets.available() == []
     with pytest.raises(FileNotFoundError, match="set the environment variable LAMINAR_DATA"):
+        datasets.load("mine")
+    with pytest.raises(FileNotFoundError, match="set the environment variable LAMINAR_DATA"):
         datasets.load("orl")
 
 
@@ -28,7 +30,7 @@ def test_absent_file_names_the_variable_and_what_is_there(folder):
     np.savez(folder / "mine.npz", X=np.eye(2))
     assert datasets.available() == ["mine"]
     with pytest.raises(FileNotFoundError, match="LAMINAR_DATA names holds mine"):
-        datasets.load("orl")
+        datasets.load("other")
 
 
 def test_load_faces_like_file(folder):

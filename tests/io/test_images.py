@@ -240,6 +240,16 @@ def test_other_files_ignored(tmp_path):
     assert data.notes == ("1 file other than images ignored: labels.csv.",)
 
 
+def test_files_can_be_chosen(tmp_path):
+    for value, name in enumerate(["a.png", "b.png", "deep/c.png"]):
+        save(tmp_path, name, np.full((2, 3), value, np.uint8))
+    save(tmp_path, "subject01.happy", np.full((2, 3), 9, np.uint8), format="gif")
+    data = ImageReader().read(tmp_path, files=["deep/c.png", "subject01.happy", "a.png"])
+    assert data.sources.tolist() == ["deep/c.png", "subject01.happy", "a.png"]
+    np.testing.assert_allclose(255 * data.X[:, 0], [2, 9, 0], atol=1e-4)
+    assert not noted(data, "ignored")
+
+
 def test_symlink_loop_ends(tmp_path):
     save(tmp_path, "sub/a.png")
     save(tmp_path.parent / "elsewhere", "b.png")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -85,7 +86,13 @@ class ImageReader:
             compile_pattern(_without_image_ending(self.name_pattern))
 
     def read(
-        self, path: str | os.PathLike, *, skip_bad: bool = False, n_jobs: int | None = None, verbose: int = 0
+        self,
+        path: str | os.PathLike,
+        *,
+        files: Sequence[str] | None = None,
+        skip_bad: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> Dataset:
         """Read a folder of images, or one image.
 
@@ -93,6 +100,8 @@ class ImageReader:
         ----------
         path : path
             The folder, or the file.
+        files : sequence of str or None, default=None
+            Images of the folder, relative to it, under any ending; rows are in this order. None is all images.
         skip_bad : bool, default=False
             Whether images that cannot be read are left out, instead of an error.
         n_jobs : int or None, default=None
@@ -106,10 +115,11 @@ class ImageReader:
             A sample an image, named by its path without ending. Its ``reader`` has the size and colour that were
             chosen.
         """
-        root, files, ignored = find_images(existing(path))
-        pixels = read_images(root, files, check_size(self.size), self.colour, skip_bad, n_jobs, verbose)
+        path = existing(path)
+        root, found, ignored = find_images(path) if files is None else (path, list(files), [])
+        pixels = read_images(root, found, check_size(self.size), self.colour, skip_bad, n_jobs, verbose)
         ids = np.array(ids_of(pixels.files))
-        labels, label_notes = self._labels(pixels.files, ids, Path(path))
+        labels, label_notes = self._labels(pixels.files, ids, path)
         height, width = pixels.image_shape[:2]
         return Dataset(
             pixels.X,

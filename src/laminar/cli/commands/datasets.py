@@ -16,6 +16,7 @@ from ..terminal import Terminal, session, table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+    from sklearn.utils import Bunch
 
 FEW = 0.1  # share of the labels in few.csv
 
@@ -25,6 +26,7 @@ def datasets(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder to write to.  [default: the name of the set]")
     ] = None,
+    download: Annotated[bool, typer.Option("--download", help="Download the set, if it has an open source.")] = False,
     seed: Seed = 0,
     force: Force = False,
     quiet: Quiet = False,
@@ -33,23 +35,20 @@ def datasets(
 ) -> None:
     """List data sets, or write one as files: images, tables, frames, with all labels and with a few.
 
-    Besides those built in, the sets (.npz) in the folder that the environment variable LAMINAR_DATA names.
+    Besides those built in, the sets of the papers and all .npz files, in the folder that the environment variable
+    LAMINAR_DATA names. Of a set that is absent, the error is where its owner gives it out and where to put it.
 
     \b
     Examples:
       laminar datasets
+      laminar datasets --json
       laminar datasets faces -o demo
     """  # noqa: D301 -- click keeps the line breaks of a paragraph after the character \b
     with session(quiet, as_json, debug) as terminal:
-        from laminar.datasets import available
-
         if name is None:
-            rows = {key: what for key, (what, _) in BUILT_IN.items()} | {key: "in LAMINAR_DATA" for key in available()}
-            terminal.show(table("", ["name", "what"], list(rows.items()), text=[0, 1]))
-            terminal.show("Write one with: laminar datasets NAME -o FOLDER")
-            terminal.finish({"datasets": rows})
+            _list(terminal)
             return
-        write = _writer(name, available())
+        write = _writer(name, download)
         folder = output or Path(name)
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())) and not force:
             raise FileExistsError(f"{folder} exists and is not empty: give another folder with -o, or --force.")
@@ -70,15 +69,54 @@ def _move(source: Path, target: Path) -> None:
     source.replace(target)
 
 
-def _writer(name: str, available: list[str]) -> Callable[[Path, int], list[str]]:
+def _list(terminal: Terminal) -> None:
+    """Print all sets: where they are, and what is in them."""
+    rows = {name: {"what": what, "where": "built in"} for name, (what, _) in BUILT_IN.items()} | _known()
+    columns = ["where", "samples", "attributes", "what"]
+    cells = [[name, *(row.get(column, "") for column in columns)] for name, row in rows.items()]
+    texts = [[", ".join(cell) if isinstance(cell, list) else str(cell) for cell in row] for row in cells]
+    terminal.show(table("", ["name", *columns], texts, text=[0, 1, 3, 4]))
+    terminal.show("Samples of sets that are no .npz file are those of the papers.")
+    terminal.show("Write one with: laminar datasets NAME -o FOLDER")
+    terminal.finish({"datasets": rows})
+
+
+def _known() -> dict[str, dict[str, Any]]:
+    """Return the sets of the papers, present or absent, and all other .npz files."""
+    from laminar.datasets import available, find, records
+    from laminar.datasets.layouts import summary
+
+    known = records()
+    places = {name: find(name) for name in [*known, *available()]}
+    used = {places[name] for name in known}
+    rows: dict[str, dict[str, Any]] = {}
+    for name, place in places.items():
+        if name not in known and place in used:  # the file of a set that is listed under its own name
+            continue
+        record = known.get(name)
+        found: dict[str, Any] = {}
+        if place is not None and place.suffix == ".npz":
+            found |= summary(place)
+        if record is not None:
+            absent = "absent, --download" if record.open_source else "absent"
+            samples: dict[str, Any] = {"samples": record.n_samples} if record.n_samples else {}
+            found = samples | {"attributes": list(record.attributes), "what": record.title} | found
+        rows[name] = {"where": absent if place is None else place.name} | found
+    return rows
+
+
+def _writer(name: str, download: bool) -> Callable[[Path, int], list[str]]:
     from difflib import get_close_matches
     from functools import partial
 
+    from laminar.datasets import available, load, records
+
     if name in BUILT_IN:
         return BUILT_IN[name][1]
-    if name in available:
-        return partial(_write_stored, name)
-    near = get_close_matches(name, [*BUILT_IN, *available], n=1)
+    known = [*available(), *records()]
+    if name in known:
+        return partial(_write_stored, load(name, download=download))
+    near = get_close_matches(name, [*BUILT_IN, *known], n=1)
     raise ValueError(
         f"{name}: no such data set.{f' Did you mean {near[0]}?' if near else ''} laminar datasets lists all."
     )
@@ -149,15 +187,12 @@ def _write_views(folder: Path, seed: int) -> list[str]:
     return [*files, "all.csv"]
 
 
-def _write_stored(name: str, folder: Path, seed: int) -> list[str]:
-    """Write a set of LAMINAR_DATA: images as PNG, views and others as tables."""
+def _write_stored(data: Bunch, folder: Path, seed: int) -> list[str]:
+    """Write a set of LAMINAR_DATA or of an open source: images as PNG, views and others as tables."""
     import pandas
 
-    from laminar.datasets import load
-
-    data = load(name)
     views = {"": data.X} if "X" in data else {f"{v + 1}": X for v, X in enumerate(data.views)}
-    ids = np.array([f"{name}{i:05d}" for i in range(len(next(iter(views.values()))))])
+    ids = np.array([f"{data.name}{i:05d}" for i in range(len(next(iter(views.values()))))])
     files = []
     for view, X in views.items():
         shape = data.get(f"image_shape{view}")
