@@ -248,6 +248,8 @@ def settings(options: argparse.Namespace) -> None:
     """Choose the setting with the best mean of unlabelled and new samples on all other sets."""
     found = measured(SETTINGS, options)
     print_means(found)
+    if len(options.sets) < 2:
+        return
     left_out = []
     for name in options.sets:
         others = {title: {other: s for other, s in sets.items() if other != name} for title, sets in found.items()}
