@@ -18,9 +18,11 @@ bands and the kinds of steps of the model were found on these sets, with their l
 from __future__ import annotations
 
 import argparse
+import json
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from pathlib import Path
 from typing import NamedTuple
 from unittest.mock import patch
 
@@ -76,11 +78,10 @@ def samples(name: str, max_samples: int = 1500) -> tuple[np.ndarray, np.ndarray]
     return np.asarray(bunch.X, dtype=np.float64)[chosen], np.column_stack(columns)[chosen]
 
 
-def draws(X: np.ndarray, Y: np.ndarray, share: float, n_draws: int) -> Iterator[Draw]:
-    for seed in range(n_draws):
-        order, n_new = np.random.RandomState(seed).permutation(len(X)), round(0.3 * len(X))
-        new, train = np.sort(order[:n_new]), np.sort(order[n_new:])
-        yield Draw(X[train], Y[train], partial_labels(Y[train], share, random_state=seed), X[new], Y[new])
+def draw(X: np.ndarray, Y: np.ndarray, share: float, seed: int) -> Draw:
+    order, n_new = np.random.RandomState(seed).permutation(len(X)), round(0.3 * len(X))
+    new, train = np.sort(order[:n_new]), np.sort(order[n_new:])
+    return Draw(X[train], Y[train], partial_labels(Y[train], share, random_state=seed), X[new], Y[new])
 
 
 def cluster_accuracy(E: np.ndarray, truth: np.ndarray) -> float:
@@ -145,20 +146,16 @@ METHODS: dict[str, Method] = {
 }
 
 
-def has_few_labels(attribute) -> bool:
-    return False
-
-
 def without_lda() -> AbstractContextManager:
-    """Few labels a class are not judged by linear discriminants as well."""
+    """Weights of bands and the start are judged by ridge classifiers alone."""
     stack = ExitStack()
     for module in ("weighting", "discriminants"):
-        stack.enter_context(patch(f"laminar.attributes.{module}.has_few_labels", has_few_labels))
+        stack.enter_context(patch(f"laminar.attributes.{module}.lda_hits", lambda *_: 0))
     return stack
 
 
 SETTINGS: dict[str, Method] = {
-    "default": METHODS[OURS],
+    OURS: METHODS[OURS],
     "without LDA": layered(lambda: AttributeLayers(random_state=0), without_lda),
     "share=0": layered(lambda: AttributeLayers(random_state=0, share=0)),
     "share=0.5": layered(lambda: AttributeLayers(random_state=0, share=0.5)),
@@ -167,17 +164,41 @@ SETTINGS: dict[str, Method] = {
 }
 
 
-def measured(methods: dict[str, Method], names: list[str], n_draws: int, only: str) -> dict[str, dict[str, np.ndarray]]:
+class Cells:
+    """Scores of a method on a draw, added to a file as they are measured, so that an interrupted run goes on.
+
+    The file is of one state of the code: with another it is to be deleted.
+    """
+
+    def __init__(self, path: Path | None):
+        self.path = path
+        lines = path.read_text().splitlines() if path is not None and path.exists() else []
+        self.found = {tuple(key): scores for key, scores in map(json.loads, lines)}
+
+    def scores(self, key: tuple, measure: Callable[[], Scores]) -> Scores:
+        """Return the scores of a cell, measured if they are not in the file."""
+        if key not in self.found:
+            self.found[key] = measure().tolist()
+            if self.path is not None:
+                with self.path.open("a") as file:
+                    file.write(json.dumps([key, self.found[key]]) + "\n")
+        return np.array(self.found[key])
+
+
+def measured(methods: dict[str, Method], options: argparse.Namespace) -> dict[str, dict[str, np.ndarray]]:
     """Scores in % by method and set, of shape (n_shares, n_draws, n_attributes, 3)."""
-    first = next(iter(methods))
-    methods = {title: method for title, method in methods.items() if title == first or only in title}
+    methods = {title: method for title, method in methods.items() if title == OURS or options.methods in title}
     found: dict[str, dict[str, np.ndarray]] = {title: {} for title in methods}
-    for name in names:
+    record, n_draws = Cells(options.cells), options.draws
+    for name in options.sets:
         X, Y = samples(name)
-        parts = [list(draws(X, Y, share, n_draws)) for share in SHARES]
         print(f"\n{name}, {len(X)} samples: unlabelled / new / clusters, mean and s.d. of {n_draws} draws", flush=True)
         for title, method in methods.items():
-            found[title][name] = 100 * np.array([[method(draw) for draw in part] for part in parts])
+
+            def cell(share: float, seed: int, name=name, X=X, Y=Y, title=title, method=method) -> Scores:
+                return record.scores((title, name, share, seed), lambda: method(draw(X, Y, share, seed)))
+
+            found[title][name] = 100 * np.array([[cell(share, seed) for seed in range(n_draws)] for share in SHARES])
             by_draw = found[title][name].mean((0, 2))
             cells = " / ".join(f"{m:5.1f} +- {s:3.1f}" for m, s in zip(by_draw.mean(0), by_draw.std(0), strict=True))
             print(f"{title:28s}{cells}", flush=True)
@@ -217,18 +238,20 @@ def print_differences(found: dict[str, dict[str, np.ndarray]]) -> None:
                         print(f"{name} {attribute} {share:.0%}: {rival} {gaps}", flush=True)
 
 
-def classes(names: list[str], n_draws: int, only: str) -> None:
-    found = measured(METHODS, names, n_draws, only)
+def classes(options: argparse.Namespace) -> None:
+    found = measured(METHODS, options)
     print_means(found)
     print_differences(found)
 
 
-def settings(names: list[str], n_draws: int, only: str) -> None:
+def settings(options: argparse.Namespace) -> None:
     """Choose the setting with the best mean of unlabelled and new samples on all other sets."""
-    found = measured(SETTINGS, names, n_draws, only)
+    found = measured(SETTINGS, options)
     print_means(found)
+    if len(options.sets) < 2:
+        return
     left_out = []
-    for name in names:
+    for name in options.sets:
         others = {title: {other: s for other, s in sets.items() if other != name} for title, sets in found.items()}
         chosen = max(others, key=lambda title: means(others[title])[:2].mean())
         left_out.append(found[chosen][name].mean((0, 1, 2)))
@@ -237,17 +260,17 @@ def settings(names: list[str], n_draws: int, only: str) -> None:
     print(f"Chosen on the other sets, scored on the set left out: {cells}")
 
 
-def unlabelled(names: list[str], n_draws: int, only: str) -> None:
+def unlabelled(options: argparse.Namespace) -> None:
     """Half of the people have no label, and 30 % of the samples of the others do: NMI of clusters of all samples."""
     forms = {f"share={s:g}": (s, "isometric") for s in (0.3, 0.5, 1.0)}
     forms |= {"discriminants": (0.3, "discriminants"), "bands": (0.3, "bands")}
-    print(f"NMI of people without / with labels, mean of {n_draws} draws")
+    print(f"NMI of people without / with labels, mean of {options.draws} draws")
     print(f"{'':20s}" + "".join(f"{title:>16s}" for title in (*forms, "PCA")))
     totals = []
-    for name in (name for name in names if SETS[name][0] == "identity"):
+    for name in (name for name in options.sets if SETS[name][0] == "identity"):
         X, y = samples(name)[0], samples(name)[1][:, 0]
         rows = []
-        for seed in range(n_draws):
+        for seed in range(options.draws):
             people = np.random.RandomState(seed).permutation(np.unique(y))
             has_labels = np.isin(y, people[: len(people) // 2])
             given = partial_labels(np.where(has_labels, y, -1), 0.3, random_state=seed)
@@ -264,25 +287,26 @@ def unlabelled(names: list[str], n_draws: int, only: str) -> None:
     print(f"{'mean':20s}" + "".join(f"{f'{a:.3f} / {b:.3f}':>16s}" for a, b in np.mean(totals, axis=0)))
 
 
-def codes(names: list[str], n_draws: int, only: str) -> None:
+def codes(options: argparse.Namespace) -> None:
     """What codes H of the discriminants keep of their energy, their zeros, and classifiers of both."""
-    print(f"share of energy, zeros, SVM on H, on the discriminants, predict: 10 % labels, {n_draws} draws")
+    print(f"share of energy, zeros, SVM on H, on the discriminants, predict: 10 % labels, {options.draws} draws")
     totals = []
-    for name in names:
+    for name in options.sets:
+        X, Y = samples(name)
         rows = []
-        for draw in draws(*samples(name), 0.1, n_draws):
-            model = AttributeLayers(share=0, sweeps=0, random_state=0).fit(draw.X, draw.Y)
-            for j in range(draw.Y.shape[1]):
-                found, layer, known = model._maps[j], model.layers_[j], draw.Y[:, j] >= 0
-                T = found.features(model._bank.extend(draw.X, found.maps))
+        for cell in (draw(X, Y, 0.1, seed) for seed in range(options.draws)):
+            model = AttributeLayers(share=0, sweeps=0, random_state=0).fit(cell.X, cell.Y)
+            for j in range(cell.Y.shape[1]):
+                found, layer, known = model._maps[j], model.layers_[j], cell.Y[:, j] >= 0
+                T = found.features(model._bank.extend(cell.X, found.maps))
                 kept = 1 - np.square(T - found.code(T) @ layer.weights).sum() / np.square(T).sum()
                 H = layer.representation / model._bank.length
                 svm = make_pipeline(StandardScaler(), LinearSVC(random_state=0, max_iter=5000))
                 scores = [
-                    svm.fit(E[known], draw.Y[known, j]).score(E[~known], draw.truth[~known, j])
+                    svm.fit(E[known], cell.Y[known, j]).score(E[~known], cell.truth[~known, j])
                     for E in (H, model.training_codes(j))
                 ]
-                own = np.mean(model.labels_[j][~known] == draw.truth[~known, j])
+                own = np.mean(model.labels_[j][~known] == cell.truth[~known, j])
                 rows.append([kept, np.mean(H == 0), *scores, own])
         totals.append(np.mean(rows, axis=0))
         print(f"{name:20s}" + "".join(f"{m:8.3f}" for m in totals[-1]), flush=True)
@@ -298,9 +322,10 @@ def main() -> None:
     parser.add_argument("--sets", nargs="*", default=list(SETS), choices=list(SETS))
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--methods", default="", help="of classes and settings, only those with this in their name")
+    parser.add_argument("--cells", type=Path, help="of classes and settings, a file of what is measured, to go on from")
     options = parser.parse_args()
-    names = [name for name in options.sets if name == "make_faces" or name in available()]
-    COMMANDS[options.command](names, options.draws, options.methods)
+    options.sets = [name for name in options.sets if name == "make_faces" or name in available()]
+    COMMANDS[options.command](options)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Do a few labels help to find the rest? ``python -m benchmarks.labels [yale orl pie_pose27]`` prints the table.
+"""Do a few labels help to find the rest? ``python -m benchmarks.labels [yale orl pie_pose27] [--methods WSF]``.
 
 Some images of every person are labelled, and the *unlabelled* ones are scored: accuracy and NMI of the clusters of
 `cluster`, which know the labels through the codes of the fit. As many components as people. Whitened SVD + k-means,
@@ -8,7 +8,7 @@ which sees no label, is the row to beat. The last three methods have a layer for
 
 from __future__ import annotations
 
-import sys
+import argparse
 import warnings
 from collections.abc import Callable, Iterator
 
@@ -132,11 +132,11 @@ def cell(values) -> str:
     return f"{ac:.3f} +- {ac_sd:.3f} / {nmi:.3f} +- {nmi_sd:.3f}"
 
 
-def table(name: str, draws: int) -> None:
+def table(name: str, draws: int, only: str) -> None:
     X, y = people(name)
     print(f"\n{name}, {draws} draws of the labels: AC / NMI of the unlabelled images")
     print(f"{'':30s} {'10 % labelled':>33s} {'30 % labelled':>33s}", flush=True)
-    for title, method in METHODS.items():
+    for title, method in ((title, method) for title, method in METHODS.items() if only in title):
         cells = [cell(list(scores(X, y, share, draws, method))) for share in (0.1, 0.3)]
         print(f"{title:30s} {cells[0]:>33s} {cells[1]:>33s}", flush=True)
 
@@ -155,12 +155,16 @@ def grid(name: str = "yale", draws: int = 5) -> None:
 
 def main() -> None:
     warnings.simplefilter("ignore", ConvergenceWarning)
-    wanted = sys.argv[1:] or ["grid", "yale", "orl", "pie_pose27"]
-    if "grid" in wanted and "yale" in available():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("wanted", nargs="*", default=["grid", "yale", "orl", "pie_pose27"])
+    parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--methods", default="", help="only those with this in their name")
+    options = parser.parse_args()
+    if "grid" in options.wanted and "yale" in available():
         grid()
-    for name in (n for n in wanted if n != "grid"):
+    for name in (n for n in options.wanted if n != "grid"):
         if name in available():
-            table(name, 10)
+            table(name, options.draws, options.methods)
         else:
             print(f"{name}: not in the folder LAMINAR_DATA names")
 

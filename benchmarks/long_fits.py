@@ -57,16 +57,16 @@ def neighbours(n: int = 100_000, k: int = 10) -> Iterator[str]:
         yield f"neighbours, {n} x {p}: recall {recall:.3f}"
 
 
-def attributes(n: int = 50_000) -> Iterator[str]:
-    data = make_attributes(n, levels=(3, 4, 5), scales=(1.0, 1.0, 1.0), random_state=0)
-    y = partial_labels(data.y, 0.1, random_state=0)
-    AttributeLayers(random_state=0).fit(data.X[:500], y[:500])
+def attributes() -> Iterator[str]:
     original = layers.FilterBank
-    for limit in (10_000, NO_LIMIT):
+    for n, p, limit in ((20_000, 50, 10_000), (20_000, 256, 10_000), (50_000, 50, 10_000), (50_000, 50, NO_LIMIT)):
+        data = make_attributes(n, levels=(3, 4, 5), scales=(1.0, 1.0, 1.0), n_features=p, random_state=0)
+        y = partial_labels(data.y, 0.1, random_state=0)
+        AttributeLayers(random_state=0).fit(data.X[:500], y[:500])
         layers.FilterBank = lambda *given, limit=limit: FilterBank(*given, max_nodes=limit)
         seconds, _ = cpu_seconds(lambda: AttributeLayers(random_state=0).fit(data.X, y))
-        yield f"AttributeLayers, {n} x 50, 10 % labels, at most {limit} nodes: {seconds:.1f} s"
-    layers.FilterBank = original
+        layers.FilterBank = original
+        yield f"AttributeLayers, {n} x {p}, 10 % labels, at most {limit} nodes: {seconds:.1f} s"
 
 
 def ensemble(n: int = 100_000, c: int = 10) -> Iterator[str]:

@@ -70,6 +70,7 @@ def test_pandas_series():
     assert codes_and_classes(pd.Series([2, pd.NA, 1], dtype="Int64"), 3) == ([1, -1, 0], [1, 2])
     assert codes_and_classes(pd.Series(["x", pd.NA, "x"], dtype="category"), 3) == ([0, -1, 0], ["x"])
     assert codes_and_classes([pd.NA, "b", pd.NaT], 3) == ([-1, 0, -1], ["b"])
+    assert read_attribute(pd.Series([2, pd.NA, 1], dtype="Int64"), 3).classes.dtype.kind == "i"
 
 
 def test_pandas_frame_keeps_names_and_types():

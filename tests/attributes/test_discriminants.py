@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from laminar._utils.labels import Attribute
+from laminar.attributes.class_centres import pooled_lda
 from laminar.attributes.discriminants import (
     Decomposition,
     discriminants,
@@ -12,6 +13,8 @@ from laminar.attributes.discriminants import (
     leave_one_out,
     with_labels,
 )
+from laminar.attributes.held_out import held_out_scores, ridge_predictions
+from laminar.attributes.weighting import lda_hits
 from reference import discriminants as reference
 
 rng = np.random.default_rng(0)
@@ -80,6 +83,27 @@ def test_targets_are_labels_where_known(n_labels):
     assert (P >= 0).all()
     assert np.array_equal(P[attribute.known], np.eye(4)[CODES[attribute.known]])
     assert np.mean(P.argmax(1) == CODES) > 0.7
+
+
+def test_start_is_the_classifier_with_more_hits():
+    labels, starts = partial(3), []
+    known = labels.known
+    codes = labels.codes[known]
+    for seed in range(9):
+        noisy = np.random.default_rng(seed).normal(size=X.shape) + 2 * X
+        U, s, _ = np.linalg.svd(noisy - noisy.mean(0), full_matrices=False)
+        E = U * s
+        held = held_out_scores(E[known], codes, 4)
+        if held.n_nearest > held.n_correct + 1:  # the largest ridge score does not decide
+            continue
+        starts.append(lda_hits(E[known], codes, 4) > held.hits)
+        if starts[-1]:
+            expected = pooled_lda(E[known], codes, 4).predict(E)
+        else:
+            expected = next(ridge_predictions(E[known], np.eye(4)[codes], E, [held.ridge])).argmax(1)
+        P = initial_targets(Decomposition(U, s), labels)
+        np.testing.assert_array_equal(P.argmax(1)[~known], expected[~known])
+    assert set(starts) == {True, False}
 
 
 def test_rounds_find_unlabelled_samples():

@@ -460,6 +460,41 @@ def test_classes_are_those_of_the_labels(kind):
     assert np.mean(found == labels) > 0.8
 
 
+@pytest.mark.parametrize("dtype", ["category", "Int64", "string", "boolean"])
+def test_classes_of_pandas_types(dtype):
+    pandas = pytest.importorskip("pandas")
+    values = {"category": ["left", "right"], "string": ["left", "right"], "Int64": [3, 8], "boolean": [False, True]}
+    labels = [None if i % 3 else values[dtype][pose % 2] for i, pose in enumerate(Y[:, 1])]
+    model = fit(Y=pandas.Series(labels, dtype=dtype, name="side"))
+    found = model.predict(X, "side")
+    assert found.dtype.kind == {"category": "U", "string": "U", "Int64": "i", "boolean": "b"}[dtype]
+    assert model.classes_["side"].tolist() == values[dtype]
+    assert model.labels_["side"][::3].tolist() == labels[::3]
+
+
+def test_one_sample_is_predicted_as_among_others(model):
+    for j in range(3):
+        np.testing.assert_allclose(model.predict_proba(X[4:5], j), model.predict_proba(X[:9], j)[4:5], atol=1e-9)
+
+
+def test_all_labels_known():
+    model = fit(Y=Y[:, 1])
+    np.testing.assert_array_equal(model.labels_[0], Y[:, 1])
+    assert np.mean(model.predict(X) == Y[:, 1]) > 0.9
+
+
+def test_duplicate_samples_share_their_class():
+    copies = np.tile(np.arange(40), 4)
+    labels = np.where(np.arange(160) < 40, Y[:40, 1][copies], -1)
+    model = fit(X[copies], labels)
+    assert np.mean(model.labels_[0] == Y[:40, 1][copies]) > 0.95
+
+
+def test_constant_features_change_nothing():
+    wide = np.hstack([np.full((len(X), 1), 7.0), X, np.zeros((len(X), 2))])
+    np.testing.assert_allclose(fit(wide).predict_proba(wide, 1), fit().predict_proba(X, 1), atol=1e-6)
+
+
 def test_attributes_are_predicted_by_name_and_position():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(PARTIAL, columns=NAMES)
@@ -508,6 +543,9 @@ def test_layers_without_classes_are_not_predicted():
             model.predict(X, attribute)
     with pytest.raises(ValueError, match="layer 'rest' has no classes"):
         fit(Y=None).predict_proba(X)
+    for unknown in ("age", 7):
+        with pytest.raises(ValueError, match=rf"attribute={unknown!r} is none of the fit: give one of \[0, 1\]"):
+            model.predict(X, unknown)
 
 
 @pytest.mark.parametrize("method", ["transform", "training_codes", "predict", "predict_proba"])

@@ -6,38 +6,26 @@ from numpy.testing import assert_allclose
 
 from laminar._utils.labels import Attribute, read_labels
 from laminar.attributes.held_out import held_out_scores
-from laminar.attributes.weighting import band_weights, has_few_labels, lda_hits, leading_directions
+from laminar.attributes.weighting import band_weights, lda_hits, leading_directions
 
 rng = np.random.default_rng(0)
-CODES = np.repeat([0, 1, -1], [12, 10, 9])  # too many labels a class for linear discriminants
+CODES = np.repeat([0, 1, -1], [12, 10, 9])
 B = rng.normal(size=(31, 6)) + 0.7 * rng.normal(size=(3, 6))[CODES]
 NOISE = rng.normal(size=B.shape)
 LABELS = Attribute(CODES, np.arange(2))
-FEW = Attribute(np.where(np.arange(31) % 3 == 0, CODES, -1), np.arange(2))
 
 
 def hits(band, attribute):
-    known = attribute.known
-    return held_out_scores(band[known], attribute.codes[known], len(attribute.classes)).hits
+    known, n_classes = attribute.known, len(attribute.classes)
+    codes, lda = attribute.codes[known], band[known] @ leading_directions(band)
+    return max(held_out_scores(band[known], codes, n_classes).hits, lda_hits(lda, codes, n_classes))
 
 
 def test_weights_are_prior_times_exponential_of_hits():
     bands, priors = [NOISE, B, B + 0.5 * NOISE], [1.0, 0.1, 1.0]
-    assert not has_few_labels(LABELS)
     expected = priors * np.exp([hits(band, LABELS) for band in bands])
     expected /= expected.sum()
     weights = band_weights(bands, LABELS, priors)
-    assert_allclose(weights, np.where(expected < 0.02, 0, expected) / expected[expected >= 0.02].sum())
-
-
-def test_few_labels_count_discriminants_for_half():
-    bands = [NOISE, B]
-    assert has_few_labels(FEW)
-    known, codes = FEW.known, FEW.codes[FEW.known]
-    lda = [lda_hits(band[known] @ leading_directions(band), codes, 2) for band in bands]
-    expected = np.exp((np.array([hits(band, FEW) for band in bands]) + lda) / 2)
-    expected /= expected.sum()
-    weights = band_weights(bands, FEW, [1.0, 1.0])
     assert_allclose(weights, np.where(expected < 0.02, 0, expected) / expected[expected >= 0.02].sum())
 
 

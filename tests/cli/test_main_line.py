@@ -1,12 +1,14 @@
 """The main line through the real command, from data to a table; and what all commands share."""
 
 import json
+import re
 
 import numpy as np
 import pandas
 import pytest
 
 import laminar as package
+from laminar.baselines import PooledLDA
 
 STEPS = {
     "data": ("datasets", "faces", "-o", "demo"),
@@ -61,8 +63,20 @@ def test_cluster_table(steps, folder):
 def test_evaluate_shows_layers_beside_baselines(steps):
     shown = steps["evaluate"].stdout
     rows = ("chance", "X (1024)", "identity (100)", "rest (100)", "largest class", "linear classifier of the data")
+    rows = (*rows, "PooledLDA", "LabelSpreading")
     assert [row for row in rows if row not in shown] == []
     assert "accuracy on samples whose label was not given" in shown
+
+
+def test_baselines_are_given_the_same_labels(steps, folder):
+    faces = package.read(folder / "demo/faces", labels=folder / "demo/few.csv", size=(32, 32))
+    truth = pandas.read_csv(folder / "demo/all.csv", index_col=0).loc[faces.ids].astype(str)
+    lda, unknown = PooledLDA(random_state=0).fit(faces.X, faces.labels), faces.labels.isna()
+    found = {name: lda.predict(faces.X, name).astype(str) == truth[name] for name in truth}
+    clusters, predictions = [line for line in steps["evaluate"].stdout.splitlines() if "PooledLDA" in line]
+    shown = [float(number) for number in re.findall(r"\d\.\d\d", predictions)]
+    assert shown == pytest.approx([found[name][unknown[name]].mean() for name in faces.labels], abs=0.006)
+    assert len(re.findall(r"\d\.\d\d", clusters)) == 3 * len(faces.labels.columns)
 
 
 def test_info_has_provenance(steps):

@@ -350,8 +350,9 @@ def label_array(y: ArrayLike) -> np.ndarray:
         labels = y.data.astype(object)
         labels[np.ma.getmaskarray(y)] = None
         return labels
-    # numpy would convert the values of a list with a string to text, and NaN to a class called "nan".
-    return np.asarray(y) if hasattr(y, "dtype") else np.asarray(y, dtype=object)
+    # numpy would convert the values of a list with a string to text, NaN to a class called "nan", and whole numbers of
+    # pandas with missing entries to floats.
+    return np.asarray(y) if isinstance(getattr(y, "dtype", None), np.dtype) else np.asarray(y, dtype=object)
 
 
 def is_missing(values: np.ndarray) -> np.ndarray:

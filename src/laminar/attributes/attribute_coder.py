@@ -188,7 +188,13 @@ class AttributeCoder(LayerOutput):
     def _class_position(self, attribute: Hashable) -> int:
         """Return the position of an attribute; raise an error where it has no classes."""
         check_is_fitted(self)
-        i = self._layer_at(0 if attribute is None else attribute)
+        wanted = 0 if attribute is None else attribute
+        try:
+            i = self._layer_at(wanted)
+        except ValueError as error:
+            raise ValueError(
+                f"attribute={wanted!r} is none of the fit: give one of {self.attributes_}, or its position."
+            ) from error
         if i >= len(self.attributes_) or not len(self.classes_[self.attributes_[i]]):
             have = [name for name in self.attributes_ if len(self.classes_[name])]
             name = [*self.attributes_, *self._more_layers][i]

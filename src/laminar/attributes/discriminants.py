@@ -6,6 +6,7 @@
 
 T has the known classes as 0 and 1, U and s are singular vectors and values of the centred features,
 ``d = s^2 / (s^2 + ridge)`` and ``h = diag(U d U^T) + 1/n``. With leave-one-out scores labelled samples are like others.
+The start is that of linear discriminants where these predict more held-out labels.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from scipy.special import log_softmax, softmax
 from .._utils.labels import Attribute
 from .class_centres import pooled_lda
 from .held_out import HeldOut, held_out_scores, ridge_predictions, squared_distances
-from .weighting import has_few_labels
+from .weighting import lda_hits
 
 ALL_RIDGES = tuple(np.logspace(-3, 1, 9))  # in units of the mean squared length of samples
 BETAS = tuple(2.0**i for i in range(7))  # of the softmax of ridge scores
@@ -65,19 +66,18 @@ class Discriminants:
 
 
 def initial_targets(data: Decomposition, attribute: Attribute, *, n_lda: int = 100) -> np.ndarray:
-    """Return soft targets (n_samples, n_classes) from ridge classifiers of the labelled samples.
+    """Return soft targets (n_samples, n_classes) from a classifier of the labelled samples.
 
-    With few labels a class, the geometric mean of these and of linear discriminants on ``n_lda`` directions.
+    It is the one that predicts more labels when they are held out: ridge regression of the classes, or linear
+    discriminants on ``n_lda`` directions.
     """
     known, E = attribute.known, data.features
     codes, n_classes = attribute.codes[known], len(attribute.classes)
     held = held_out_scores(E[known], codes, n_classes)
+    if lda_hits(E[known, :n_lda], codes, n_classes) > held.hits:
+        return with_labels(_lda_memberships(E[:, :n_lda], attribute), attribute)
     (D,) = ridge_predictions(E[known], np.eye(n_classes)[codes], E, [held.ridge])
-    P = _calibrated(D, held, codes)
-    if has_few_labels(attribute):
-        P = np.sqrt(P * _lda_memberships(E[:, :n_lda], attribute)) + 1e-12
-        P /= P.sum(1, keepdims=True)
-    return with_labels(P, attribute)
+    return with_labels(_calibrated(D, held, codes), attribute)
 
 
 def _calibrated(D: np.ndarray, held: HeldOut, codes: np.ndarray) -> np.ndarray:

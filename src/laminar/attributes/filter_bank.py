@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._base.spectral import normalized
-from .._engine.linalg.eigen import leading_eigenvectors
+from .._engine.linalg.eigen import filtered_eigenvectors
 from .._utils.progress import stage
 from ..graphs.smoothing import smooth
 from .bands import BANDS, Band, GraphKey
@@ -89,7 +89,7 @@ class FilterBank:
                 continue
             if key not in eigenvectors:
                 n_vectors = min(self.n_scores, len(F) - 1)
-                eigenvectors[key] = leading_eigenvectors(normalized(graph.tocsr()), n_vectors, random_state)
+                eigenvectors[key] = filtered_eigenvectors(normalized(graph.tocsr()), n_vectors, random_state)
             self._filtered[band] = diffuse(*eigenvectors[key], band.strength).astype(F.dtype)
 
     def _fit_bands(self, own: Mapping[str, np.ndarray], is_node: np.ndarray) -> list[np.ndarray]:

@@ -131,11 +131,11 @@ class AttributeLayers(CallbackSupportMixin, AttributeCoder):
         smooth: S = ((1 + lam) I - lam N)^-1 F,     detail: F - S,     diffusion: (1 + lam (1 - mu_i))^-1/2 u_i     (2)
 
     and all bands are brought to mean squared length one. Ridge classifiers of the labels are trained on folds of the
-    labelled samples, and the larger number of held-out labels that the largest score predicts, or the nearest mean
-    score, is hits_b; with 1.5 to 8 labels a class the mean of that and the number that linear discriminants
-    predict. The ridge scores of all samples by the weighted bands, times a factor that suits the held-out scores, give
-    memberships P by a softmax, again with those of linear discriminants where there are as few labels; they are 0
-    and 1 for labelled samples. With singular vectors U and values s of the weighted bands, C = P less its mean,
+    labelled samples, linear discriminants on all but some single labels, and hits_b is the largest number of held-out
+    labels that the largest ridge score, the nearest mean ridge score or the discriminants predict. Memberships P of all
+    samples are those of the classifier with more hits on the weighted bands: a softmax of the ridge scores, times a
+    factor that suits the held-out ones, or the probabilities of the discriminants; they are 0 and 1 for labelled
+    samples. With singular vectors U and values s of the weighted bands, C = P less its mean,
     d = s^2 / (s^2 + ridge) and h = diag(U d U^T) + 1/n, an iteration is::
 
         L = C - (C - U d U^T C) / (1 - h),     D = L W,     W W^T = (0.9 S + 0.1 tr(S) / c I)^-1                    (3)

@@ -11,24 +11,14 @@ from .class_centres import pooled_lda
 from .held_out import held_out_scores
 
 
-def has_few_labels(attribute: Attribute) -> bool:
-    """Whether classes have between 1.5 and 8 labels in the mean.
-
-    Folds then train on one or two labels a class, too few to see what the scatter inside classes gives: linear
-    discriminant analysis counts as well. `python -m benchmarks.attributes settings` compares both.
-    """
-    n_labels, n_classes = int(attribute.known.sum()), len(attribute.classes)
-    return 1.5 * n_classes <= n_labels < 8 * n_classes
-
-
 def band_weights(
     bands: Sequence[np.ndarray], attribute: Attribute, priors: Sequence[float], *, min_weight: float = 0.02
 ) -> np.ndarray:
     """Compute weights ``prior * exp(hits)`` of bands, with sum one, from the labelled samples.
 
-    Hits are the labels predicted when they are held out, by ridge classifiers (`held_out_scores`) and, with few labels
-    a class, for the other half by linear discriminants (`lda_hits`). With one label a class nothing can be held out,
-    and the weights are the priors. Without two classes the first band has all the weight.
+    Hits are the labels predicted when they are held out, the larger number of ridge classifiers (`held_out_scores`) and
+    of linear discriminants (`lda_hits`). With one label a class nothing can be held out: the weights are the priors.
+    Without two classes the first band has all the weight.
 
     Parameters
     ----------
@@ -59,10 +49,9 @@ def band_weights(
     known = attribute.known
     codes = attribute.codes[known]
     labelled = [band[known].astype(np.float64) for band in bands]
-    hits = np.array([held_out_scores(A, codes, n_classes).hits for A in labelled])
-    if has_few_labels(attribute):
-        reduced = [leading_directions(band) for band in bands]
-        hits = (hits + [lda_hits(A @ V, codes, n_classes) for A, V in zip(labelled, reduced, strict=True)]) / 2
+    ridge = [held_out_scores(A, codes, n_classes).hits for A in labelled]
+    reduced = [A @ leading_directions(band) for A, band in zip(labelled, bands, strict=True)]
+    hits = np.maximum(ridge, [lda_hits(A, codes, n_classes) for A in reduced])
     weights = np.asarray(priors) * np.exp(hits - hits.max())
     weights /= weights.sum()
     weights[weights < min_weight] = 0
@@ -78,7 +67,8 @@ def leading_directions(band: np.ndarray, n_directions: int = 60) -> np.ndarray:
 def lda_hits(A: np.ndarray, codes: np.ndarray, n_classes: int, *, max_folds: int = 10) -> int:
     """Count labels that linear discriminant analysis predicts when they are held out; the seed is fixed.
 
-    The folds are of single labels, whatever their class, so that classes keep most of theirs.
+    The folds are of single labels, whatever their class, so that classes keep most of theirs: of two or three labels a
+    class equal folds would leave one or two, too few for the scatter inside classes.
     """
     sizes = np.bincount(codes, minlength=n_classes)
     usable = np.random.RandomState(0).permutation(np.flatnonzero(sizes[codes] > 1))

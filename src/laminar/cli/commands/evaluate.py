@@ -1,4 +1,4 @@
-"""`laminar evaluate`: which layer shows which attribute, beside chance, the data and classifiers of the same labels."""
+"""`laminar evaluate`: which layer shows which attribute, beside chance, the data and baselines with the same labels."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+import scipy.sparse as sp
 import typer
 
 from ..options import Debug, Force, Json, ModelFile, Quiet, Seed, SkipBad
@@ -45,8 +46,10 @@ def evaluate(
 ) -> None:
     """Score how well each layer shows each attribute: clusters and a linear classifier, beside chance and the data.
 
-    Labels that the fit was given are not scored. A second table has classifiers that were given the labels of the fit,
-    of the data, of each layer, and the model's own, on samples whose label they were not given.
+    Labels that the fit was given are not scored. Beside a model that was given labels are baselines that were given the
+    same ones: linear discriminants with a pooled covariance and label spreading, by the features of each attribute's
+    own layer. A second table has classifiers that were given the labels of the fit, of the data, of each layer, these
+    baselines and the model's own, on samples whose label they were not given.
 
     \b
     Examples:
@@ -81,7 +84,11 @@ def evaluate(
             random_state=seed,
             verbose=terminal.verbose,
         )
-        classifiers = _classifiers(file.model, training, given, samples, scored[unseen], terminal)
+        baselines = _label_baselines(training, given, scored[unseen], seed)
+        if baselines:
+            assert samples is not None
+            scores = _with_baselines(scores, baselines, samples.X, scored, _groups(file, samples), seed)
+        classifiers = _classifiers(file.model, baselines, training, given, samples, scored[unseen], terminal)
         if given is not None:
             names = ", ".join(map(str, given))
             terminal.inform(f"The layers were given some labels of {names}; X in the first table was not.")
@@ -157,11 +164,47 @@ def _groups(file: File, samples: Dataset | None) -> np.ndarray | None:
     return groups if groups is not None and len(np.unique(groups)) > 1 else None
 
 
-# ---- classifiers that were given the labels of the fit ---------------------------------------------------------------
+# ---- baselines and classifiers that were given the labels of the fit -------------------------------------------------
+
+
+def _label_baselines(training: Dataset | None, given: DataFrame | None, scored: DataFrame, seed: int) -> list[Any]:
+    """Fit the baselines with labels to the data and labels of the fit, where these are arrays in memory."""
+    from laminar.baselines import LabelSpreading, PooledLDA
+
+    if training is None or given is None or not (isinstance(training.X, np.ndarray) or sp.issparse(training.X)):
+        return []
+    names = [name for name in given if name in scored and given[name].nunique() > 1 and scored[name].notna().any()]
+    models = PooledLDA(random_state=seed), LabelSpreading(random_state=seed)
+    return [model.fit(training.X, given[names]) for model in models] if names else []
+
+
+def _with_baselines(
+    scores: DataFrame, baselines: list[Any], X: Any, scored: DataFrame, groups: np.ndarray | None, seed: int
+) -> DataFrame:
+    """Append a row for each baseline, of every attribute by its own layer."""
+    from laminar import layer_clusters, layer_features
+    from laminar.evaluation.probe import linear_probe
+    from laminar.metrics import clustering_accuracy, normalized_mutual_information
+
+    scores = scores.copy()
+    for model in baselines:
+        for i, name in enumerate(model.attributes_):
+            known = scored[name].notna().to_numpy()
+            classes, true = np.unique(scored[name][known].to_numpy(dtype=str), return_inverse=True)
+            clusters = layer_clusters(model, i, len(classes), X, random_state=seed)[known]
+            E = layer_features(model, i, X, readout="isometric")[known]
+            row = type(model).__name__
+            scores.loc[row, (name, "accuracy")] = clustering_accuracy(true, clusters)
+            scores.loc[row, (name, "nmi")] = normalized_mutual_information(true, clusters)
+            scores.loc[row, (name, "probe")] = linear_probe(
+                E, true, None if groups is None else groups[known], random_state=seed
+            )
+    return scores
 
 
 def _classifiers(
     model: Any,
+    baselines: list[Any],
     training: Dataset | None,
     given: DataFrame | None,
     samples: Dataset | None,
@@ -177,7 +220,7 @@ def _classifiers(
     if training is None or samples is None or given is None or training.has_views:
         return None
     names = [name for name in given if name in scored and given[name].nunique() > 1 and scored[name].notna().any()]
-    predictors = _predictors(model, training.X, samples.X)
+    predictors = _predictors(model, baselines, training.X, samples.X)
     accuracies: dict[str, dict[str, float]] = {name: {} for name in names}
     cells = [(name, label) for name in names for label in predictors]
     with own_threads():  # of logistic regression one thread: more cost more than they save
@@ -189,7 +232,7 @@ def _classifiers(
     return pandas.DataFrame(accuracies) if names else None
 
 
-def _predictors(model: Any, X: Any, new: Any) -> dict[str, Predictor]:
+def _predictors(model: Any, baselines: list[Any], X: Any, new: Any) -> dict[str, Predictor]:
     """Return functions of the attribute, the mask and the classes of given labels, and the mask of those to predict."""
     from laminar import layer_features
     from laminar.evaluation.tables import layer_names
@@ -201,7 +244,8 @@ def _predictors(model: Any, X: Any, new: Any) -> dict[str, Predictor]:
         inputs[layer] = E, E if new is X else layer_features(model, i, new, readout="isometric")
     for label, (E, F) in inputs.items():
         found[f"linear classifier of {label}"] = partial(_linear, E, F)
-    found[type(model).__name__] = lambda attribute, known, y, other: _own_prediction(model, new[other], attribute)
+    for own in (*baselines, model):
+        found[type(own).__name__] = partial(_own_prediction, own, new)
     return found
 
 
@@ -213,12 +257,14 @@ def _linear(E: Any, new: Any, attribute: str, known: np.ndarray, y: np.ndarray, 
         return linear_prediction(E[known], y, new[other])
 
 
-def _own_prediction(model: Any, X: Any, attribute: str) -> np.ndarray | None:
+def _own_prediction(
+    model: Any, new: Any, attribute: str, known: np.ndarray, y: np.ndarray, other: np.ndarray
+) -> np.ndarray | None:
     """Return what the model itself predicts, where it predicts classes."""
     classes = getattr(model, "classes_", None)
     if isinstance(classes, dict):
-        return model.predict(X, attribute=attribute) if attribute in classes else None
-    return None if classes is None else model.predict(X)
+        return model.predict(new[other], attribute=attribute) if attribute in classes else None
+    return None if classes is None else model.predict(new[other])
 
 
 def _most_frequent(y: np.ndarray) -> str:
