@@ -1,8 +1,8 @@
 """Number of episodes in a signal by minimum description length, for `detect_phases`.
 
-A signal of n frames with m episodes, each neutral - onset - apex - offset - neutral, is described by 4 m boundaries, by its
-levels (one, or two if there is an episode) and by the innovations that are left, of sum of squares S_m. With the usual
-code lengths, ``log n`` over 2 for a real number and the logarithm of the number of choices for a choice, it takes
+A signal of n frames with m episodes, each neutral - onset - apex - offset - neutral, is described by 4 m boundaries, by
+its levels (one, or two if there is an episode) and by the innovations that are left, of sum of squares S_m. With the
+usual code lengths, ``log n`` over 2 for a real number and the logarithm of the number of choices for a choice, it takes
 
     n/2 log(S_m / n) + log binomial(n - 1, 4 m) + (1 + [m > 0])/2 log n + [m > 0] log n_signals
 

@@ -96,10 +96,10 @@ def detect_phases(
 ) -> Phases | dict[Hashable, Phases]:
     """Find the episodes of a signal and their phases, by the least-squares fit of trapezoids to each sequence.
 
-    An episode is neutral - onset - apex - offset - neutral. Neutral frames have one level and apex frames another, onset
-    and offset are linear between them. The number of episodes of a sequence is the one with the shortest description.
-    Boundaries and levels together are the global minimum of the squared error, up to 512 frames of a sequence. For a
-    longer one they are a local minimum: the one next to the global minimum for at most 512 block means.
+    An episode is neutral - onset - apex - offset - neutral. Neutral frames have one level and apex frames another,
+    onset and offset are linear between them. The number of episodes of a sequence is the one with the shortest
+    description. Boundaries and levels together are the global minimum of the squared error, up to 512 frames of a
+    sequence. For a longer one they are a local minimum: the one next to the global minimum for at most 512 block means.
 
     Parameters
     ----------
@@ -144,8 +144,8 @@ def detect_phases(
     with the autocorrelation of their residuals until this changes by less than 0.01; the result is the global minimum
     for the rho of the last one.
 
-    **Number of episodes.** With S_m the least cost of m episodes in n frames, a local minimum, m minimises the length of
-    a description (docs/methods.md 7.3)::
+    **Number of episodes.** With S_m the least cost of m episodes in n frames, a local minimum, m minimises the length
+    of a description (docs/methods.md 7.3)::
 
         n/2 log(S_m / n) + log binomial(n - 1, 4 m) + (1 + [m > 0])/2 log n + [m > 0] log n_signals                 (1)
 

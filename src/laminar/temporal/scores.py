@@ -48,8 +48,8 @@ def boundary_errors(
     if len(boundaries) != len(found.boundaries):
         raise ValueError(
             f"{len(found.boundaries)} boundaries were found and {len(boundaries)} are true: they cannot be paired. "
-            "Use boundary_f1, or call detect_phases with the n_episodes or phases the sequence has, and with groups= if there are several sequences; "
-            f"true holds its boundaries or {len(found.labels)} labels."
+            "Use boundary_f1, or call detect_phases with the n_episodes or phases the sequence has, and with groups= "
+            f"if there are several sequences; true holds its boundaries or {len(found.labels)} labels."
         )
     return found.boundaries - boundaries
 
