@@ -43,9 +43,7 @@ METHODS: dict[str, Callable] = {
     "SlowFeatureAnalysis, 50 PCs": lambda: SlowFeatureAnalysis(n_pcs=50),
     "SlowFeatureAnalysis": lambda: SlowFeatureAnalysis(),
     "NMF, 10": lambda: NMF(10),
-    "NMF, 50": lambda: NMF(50),
     "SlowFeatureNMF, 10": lambda: SlowFeatureNMF(10),
-    "SlowFeatureNMF, 50": lambda: SlowFeatureNMF(50),
     "SlowFeatureNMF": lambda: SlowFeatureNMF(),
 }
 GRID = {f"{k}, alpha={alpha}": (k, alpha) for k, alpha in product((None, 10), (0.02, 0.1, 0.5))}

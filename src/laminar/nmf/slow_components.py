@@ -17,11 +17,13 @@ def choose_n_components(data: Matrix, chain: sp.csr_array, rng: np.random.Random
 
     One more, as non-negative codes have no mean subtracted. Components below the noise are not considered.
     """
-    U, s, _ = truncated_svd(data, max_pcs + 1, rng)
-    scores = tall.to_host(U) * s
+    U, of_data, _ = truncated_svd(data, max_pcs + 1, rng)
+    scores = tall.to_host(U) * of_data
     U, s, _ = svd(scores - scores.mean(axis=0), full_matrices=False)
+    if s[0] <= 8 * np.finfo(data.dtype).eps * of_data[0]:
+        return 1  # frames that do not change, but for rounding
     r = min(numerical_rank(s), _n_above_noise(s, data.shape))
-    return 1 + choose_n_pcs(U[:, :r] * s[:r], steps_of(chain), chain, 1) if r else 1
+    return 1 + choose_n_pcs(U[:, :r] * s[:r], steps_of(chain), chain, 1)
 
 
 def _n_above_noise(s: np.ndarray, shape: tuple[int, int]) -> int:

@@ -6,7 +6,7 @@ usual code lengths, ``log n`` over 2 for a real number and the logarithm of the 
 
     n/2 log(S_m / n) + log binomial(n - 1, 4 m) + (1 + [m > 0])/2 log n + [m > 0] log n_signals
 
-nats, but for a constant; the last term says which of several signals has the episodes. Nothing here is tuned. Rissanen,
+nats, but for a constant; the last term is the choice of one of several signals. Nothing here is tuned. Rissanen,
 Modeling by shortest data description, Automatica 14, 1978; for boundaries in autoregressive series Davis, Lee and
 Rodriguez-Yam, Structural break estimation for nonstationary time series models, JASA 101, 2006.
 """
