@@ -151,8 +151,8 @@ def detect_phases(
 
     that is innovations, boundaries, levels, and which of the signals has the episodes. Frames that differ from the
     median of ``smooth`` frames by three standard deviations of a step are replaced by it; other noise stays, as it is
-    what episodes are compared with. In some random walks (1) finds an
-    episode, as noise of strong autocorrelation can have that form.
+    what episodes are compared with. In some random walks (1) finds an episode, as noise of strong autocorrelation can
+    have that form. All episodes of a sequence have the same two levels.
 
     Examples
     --------
