@@ -19,7 +19,7 @@ import numpy as np
 from scipy.ndimage import median_filter
 from scipy.special import gammaln
 
-from ._trapezoid import CYCLE, Shape, block_means, fit_constant, local_fit
+from ._trapezoid import CYCLE, Shape, block_means, fit_constant, local_fit, unexplained
 
 
 def episode_phases(n_episodes: int) -> tuple[str, ...]:
@@ -36,7 +36,7 @@ def count_episodes(
     n_signals: int,
     max_episodes: int = 10,
 ) -> tuple[int, float]:
-    """Find the number of episodes in y; return it and the nats that they save against none.
+    """Find the number of episodes in y; return it and the part of the variance that their local fit leaves.
 
     The phases of ``shape`` are ignored. Only local fits are compared. The number is sought up to ``max_episodes``, and
     not until one more saves nothing: two of three equal episodes may explain no more than none.
@@ -44,16 +44,18 @@ def count_episodes(
     y = _without_outliers(y, width)
     y, min_length = block_means(y - y.mean(), shape.min_length)
     if not np.ptp(y):
-        return 0, 0.0
+        return 0, 1.0
     y /= np.abs(y).max()
     most = min(max_episodes, (len(y) // min_length - 1) // 4)
     floor = 1e-12 * (y @ y)  # of the sum of squares: rounding errors are no description
-    lengths = [_description_length(fit_constant(y, autocorrelation), len(y), 0, floor, n_signals)]
+    lengths, costs = [_description_length(fit_constant(y, autocorrelation), len(y), 0, floor, n_signals)], [1.0]
     for m in range(1, most + 1):
-        fit = local_fit(y, replace(shape, phases=episode_phases(m), min_length=min_length), autocorrelation)
+        phases = episode_phases(m)
+        fit = local_fit(y, replace(shape, phases=phases, min_length=min_length), autocorrelation)
         lengths.append(_description_length(fit.cost, len(y), m, floor, n_signals))
+        costs.append(unexplained(y, fit.cuts, phases))
     best = int(np.argmin(lengths))
-    return best, lengths[0] - lengths[best]
+    return best, costs[best]
 
 
 def _description_length(cost: float, n: int, m: int, floor: float, n_signals: int) -> float:

@@ -104,9 +104,8 @@ def detect_phases(
     Parameters
     ----------
     signal : array-like of shape (n_frames,) or (n_frames, n_signals)
-        A slow feature of one or several sequences, in order of time. Of several features one is used: where the number
-        of episodes is found, that whose description is shortened most by them, in all sequences together; where it is
-        given, that with the lowest cost on average. The slowest feature of a video may be a drift.
+        A slow feature of one or several sequences, in order of time. Of several features, the one with the lowest cost,
+        on average over the sequences, is used: the slowest feature of a video may be a drift.
     phases : sequence of str or None, default=None
         Phases in order, in every sequence, where they are known; each follows its predecessor in the cycle neutral,
         onset, apex, offset, neutral, ... None means the phases of ``n_episodes``.
@@ -197,7 +196,7 @@ def detect_phases(
 def _fit_episodes(
     signals: np.ndarray, sequences: Mapping, shape: Shape, smooth: int, autocorrelation: float | str
 ) -> dict[Hashable, Phases]:
-    """Choose the feature that episodes shorten most and the number of episodes of each sequence, and fit them."""
+    """Find the number of episodes of each sequence in each feature, choose the feature, and fit its episodes."""
     n_signals = signals.shape[1]
     options = {"width": smooth, "n_signals": n_signals}
     counts = np.array(
@@ -206,7 +205,7 @@ def _fit_episodes(
             for rows in sequences.values()
         ]
     )
-    feature = int(counts[:, :, 1].sum(axis=0).argmax())
+    feature = int(counts[:, :, 1].mean(axis=0).argmin())
     return {
         name: _fit_phases(
             signals[rows, feature], replace(shape, phases=episode_phases(int(m))), smooth, autocorrelation, feature
