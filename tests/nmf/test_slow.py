@@ -70,6 +70,34 @@ def test_fit_transform_is_slower_than_nmf(alpha):
         assert slowness(slow).min() < 0.75 * slowness(plain).min()
 
 
+# Number of components
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.5])
+def test_number_of_components_is_that_of_parts_and_a_mean(noise):
+    for seed in range(3):
+        film = make_temporal(noise=noise, random_state=seed)  # one slow part, four fast
+        assert len(SlowFeatureNMF(max_iter=5).fit(film.X).components_) == 6
+
+
+def test_number_of_components_leaves_out_noise():
+    film = make_temporal(n_features=500, noise=2.0, random_state=103)  # 34 principal components by slowness alone
+    assert len(SlowFeatureNMF(max_iter=5).fit(film.X).components_) <= 6
+
+
+@pytest.mark.parametrize("frames", [np.ones((12, 5)), np.zeros((12, 5)), np.outer(1 + np.arange(12), np.ones(5))])
+def test_number_of_components_of_low_rank_is_low(frames):
+    model = SlowFeatureNMF(max_iter=50).fit(frames)
+    assert len(model.components_) == (1 if np.ptp(frames) == 0 else 2)
+    assert model.reconstruction_err_ <= 1e-2 * max(1, np.linalg.norm(frames))
+
+
+def test_number_of_components_needs_steps_in_time():
+    film = make_temporal(random_state=0)
+    with pytest.raises(ValueError, match="longest sequence has 1 sample"):
+        SlowFeatureNMF(alpha=0).fit(film.X, groups=np.arange(60))
+
+
 # Codes of new sequences
 
 

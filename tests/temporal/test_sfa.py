@@ -7,6 +7,7 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA
 
 from laminar.datasets import make_temporal
+from laminar.recipes import zafeiriou
 from laminar.temporal import slowness
 from laminar.temporal.sfa import SlowFeatureAnalysis
 from reference import fresh
@@ -119,9 +120,12 @@ def auto(k=None):
     return SlowFeatureAnalysis(k, n_pcs="auto")
 
 
-def test_default_is_published_with_all_components():
-    assert SlowFeatureAnalysis().n_pcs is None
-    np.testing.assert_array_equal(SlowFeatureAnalysis().fit(WALKS).components_, whole().fit(WALKS).components_)
+def test_default_number_is_auto():
+    np.testing.assert_array_equal(SlowFeatureAnalysis().fit(WALKS).components_, auto().fit(WALKS).components_)
+
+
+def test_recipe_is_published_with_all_components():
+    np.testing.assert_array_equal(zafeiriou.sfa().fit(WALKS).components_, whole().fit(WALKS).components_)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import Bounds, minimize
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from .._base.coding import in_units_of
@@ -26,6 +27,7 @@ from .._utils import threads
 from .._utils.typing import Data
 from ..graphs import Chain
 from ..graphs.operators import GraphOperator
+from .slow_components import choose_n_components
 
 
 class SlowFeatureNMF(NonNegativeData, Penalized):
@@ -45,8 +47,9 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Number of components k.
+    n_components : int or None, default=None
+        Number of components k. None means one more than the principal components that `SlowFeatureAnalysis` takes by
+        default, of those above the noise.
     alpha : float, default=0.1
         Weight of slowness; with 0 the model is NMF.
     scale : {"auto", "invariant", "none"}, default="auto"
@@ -173,12 +176,13 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
     _couples_samples = True
     _parameter_constraints: dict = {
         **Penalized._parameter_constraints,
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "alpha": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(
         self,
-        n_components=10,
+        n_components=None,
         *,
         alpha=0.1,
         scale="auto",
@@ -215,7 +219,7 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
 
     def _problem(self, X, y, groups) -> Factorization:
         data = wrap(X)
-        if self.alpha == 0:
+        if self.alpha == 0 and self.n_components is not None:
             return self._factorization(data, [])
         chain = Chain().build(X, groups=groups)
         if not chain.degree.any():
@@ -223,8 +227,11 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
                 "SlowFeatureNMF compares samples that follow each other, but the longest sequence has 1 sample. Give "
                 "samples of one sequence the same entry in groups, or use NMF."
             )
+        k = self.n_components
+        if k is None:
+            k = choose_n_components(data, chain.tocsr(), check_random_state(self.random_state))
         # The paper halves the fit but not the penalty.
-        return self._factorization(data, self._smooth(chain, 2 * self.alpha, data))
+        return self._factorization(data, self._smooth(chain, 2 * self.alpha, data), n_components=k)
 
     def _attributes(self, solution: Solution, problem: Factorization, X) -> None:
         super()._attributes(solution, problem, X)

@@ -80,9 +80,8 @@ def fit_cuts(y: np.ndarray, shape: Shape, autocorrelation: float | str, *, max_e
     estimated = autocorrelation == "auto"
     rho = 0.0 if autocorrelation == "auto" else float(autocorrelation)
     if len(y) > max_exact:
-        factor = -(-len(y) // max_exact)
-        means = y[: len(y) // factor * factor].reshape(-1, factor).mean(axis=1)
-        rough = replace(shape, min_length=max(1, shape.min_length // factor))
+        means, min_length = block_means(y, shape.min_length, max_exact=max_exact)
+        rough = replace(shape, min_length=min_length)
         levels = _global_fit(means, rough, rho, _best_start(means, rough, rho)).levels
         found = _alternate(y, levels, rho, shape)
         return (_estimate_rho(y, found, rho, shape)[0] if estimated else found).cuts
@@ -95,12 +94,36 @@ def fit_cuts(y: np.ndarray, shape: Shape, autocorrelation: float | str, *, max_e
     return found.cuts
 
 
+def local_fit(y: np.ndarray, shape: Shape, autocorrelation: float | str) -> Trapezoid:
+    """Return a local minimum, for the autocorrelation of its residual if that is "auto"."""
+    rho = 0.0 if autocorrelation == "auto" else float(autocorrelation)
+    start = _best_start(y, shape, rho)
+    return _estimate_rho(y, start, rho, shape)[0] if autocorrelation == "auto" else start
+
+
+def fit_constant(y: np.ndarray, autocorrelation: float | str) -> float:
+    """Return the least sum of squared innovations of y about a constant."""
+    residual = y - y.mean()
+    rho = _autocorrelation(residual) if autocorrelation == "auto" else float(autocorrelation)
+    return len(y) * float(_innovations(residual, rho).var())
+
+
+def block_means(y: np.ndarray, min_length: int, *, max_exact: int = 512) -> tuple[np.ndarray, int]:
+    """Reduce a signal of more than ``max_exact`` frames to at most as many means of blocks, and a length with it."""
+    factor = -(-len(y) // max_exact)
+    return y[: len(y) // factor * factor].reshape(-1, factor).mean(axis=1), max(1, min_length // factor)
+
+
+def _autocorrelation(residual: np.ndarray) -> float:
+    power = residual @ residual
+    return float(np.clip(residual[1:] @ residual[:-1] / power, 0, 0.99)) if power else 0.0
+
+
 def _estimate_rho(y: np.ndarray, found: Trapezoid, rho: float, shape: Shape) -> tuple[Trapezoid, float]:
     """Alternate local fits and the autocorrelation of their residual; return the fit and the rho it belongs to."""
     for _ in range(10):
         residual = y - _design(found.cuts, shape.phases) @ found.levels
-        power = residual @ residual
-        before, rho = rho, float(np.clip(residual[1:] @ residual[:-1] / power, 0, 0.99)) if power else 0.0
+        before, rho = rho, _autocorrelation(residual)
         found = _alternate(y, found.levels, rho, shape)
         if abs(rho - before) < 0.01:
             break

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, overload
+from numbers import Integral
+from typing import overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.ndimage import median_filter
 from sklearn.utils import check_array
 
+from ._episodes import count_episodes, episode_phases
 from ._trapezoid import CYCLE, Shape, fit_cuts, read_cuts, unexplained
 
 
@@ -44,12 +46,21 @@ class Phases:
     names: tuple[str, ...] = CYCLE
     feature: int = 0
 
+    @property
+    def episodes(self) -> np.ndarray:
+        """Boundaries of each complete episode: first frames of onset, apex, offset and neutral, (n_episodes, 4)."""
+        order = self.labels[[0, *self.boundaries]]
+        # The cycle begins with neutral, so an episode is complete with the fourth boundary from its onset.
+        onsets = [i for i in range(len(self.boundaries) - 3) if self.names[order[i + 1]] == "onset"]
+        return np.array([self.boundaries[i : i + 4] for i in onsets], dtype=int).reshape(-1, 4)
+
 
 @overload
 def detect_phases(
     signal: ArrayLike,
-    phases: Sequence[str] = ...,
+    phases: Sequence[str] | None = ...,
     *,
+    n_episodes: int | str = ...,
     groups: None = None,
     direction: str = ...,
     min_length: int = ...,
@@ -61,8 +72,9 @@ def detect_phases(
 @overload
 def detect_phases(
     signal: ArrayLike,
-    phases: Sequence[str] = ...,
+    phases: Sequence[str] | None = ...,
     *,
+    n_episodes: int | str = ...,
     groups: ArrayLike,
     direction: str = ...,
     min_length: int = ...,
@@ -73,27 +85,32 @@ def detect_phases(
 
 def detect_phases(
     signal: ArrayLike,
-    phases: Sequence[str] = ("neutral", "onset", "apex", "offset", "neutral"),
+    phases: Sequence[str] | None = None,
     *,
+    n_episodes: int | str = "auto",
     groups: ArrayLike | None = None,
     direction: str = "auto",
     min_length: int = 1,
     smooth: int = 3,
     autocorrelation: float | str = "auto",
 ) -> Phases | dict[Hashable, Phases]:
-    """Divide a signal into phases, by the least-squares fit of a trapezoid to each sequence.
+    """Find the episodes of a signal and their phases, by the least-squares fit of trapezoids to each sequence.
 
-    Neutral frames have one level and apex frames another, onset and offset are linear between them. Boundaries and
-    levels together are the global minimum of the squared error, up to 512 frames of a sequence. For a longer one they
-    are a local minimum: the one next to the global minimum for at most 512 block means.
+    An episode is neutral - onset - apex - offset - neutral. Neutral frames have one level and apex frames another,
+    onset and offset are linear between them. The number of episodes of a sequence is the one with the shortest
+    description. Boundaries and levels together are the global minimum of the squared error, up to 512 frames of a
+    sequence. For a longer one they are a local minimum: the one next to the global minimum for at most 512 block means.
 
     Parameters
     ----------
     signal : array-like of shape (n_frames,) or (n_frames, n_signals)
         A slow feature of one or several sequences, in order of time. Of several features, the one with the lowest cost,
         on average over the sequences, is used: the slowest feature of a video may be a drift.
-    phases : sequence of str
-        Phases in order; each follows its predecessor in the cycle neutral, onset, apex, offset, neutral, ...
+    phases : sequence of str or None, default=None
+        Phases in order, in every sequence, where they are known; each follows its predecessor in the cycle neutral,
+        onset, apex, offset, neutral, ... None means the phases of ``n_episodes``.
+    n_episodes : int or "auto", default="auto"
+        Number of episodes in every sequence; "auto" finds it, from none to ten, for each sequence by itself.
     groups : array-like of shape (n_frames,), default=None
         Sequence of each frame, as for `SlowFeatureNMF`. None means one sequence.
     direction : {"auto", "up", "down"}, default="auto"
@@ -110,12 +127,12 @@ def detect_phases(
     Returns
     -------
     Phases or dict
-        The phases; of a constant signal a single neutral one. With ``groups`` a dict from the name of each sequence to
-        its phases, in the order of first frames.
+        The phases; of a constant signal, and of one without episodes, a single neutral one. With ``groups`` a dict from
+        the name of each sequence to its phases, in the order of first frames.
 
     See Also
     --------
-    boundary_errors, frame_accuracy : Comparison with true phases.
+    boundary_errors, boundary_f1, frame_accuracy : Comparison with true phases.
     slowest_feature : A signal from a fitted model.
 
     Notes
@@ -125,6 +142,16 @@ def detect_phases(
     lower bounds from the same program, to within 1e-9 of the sum of squares of the signal. "auto" alternates local fits
     with the autocorrelation of their residuals until this changes by less than 0.01; the result is the global minimum
     for the rho of the last one.
+
+    **Number of episodes.** With S_m the least cost of m episodes in n frames, a local minimum, m minimises the length
+    of a description (docs/methods.md 7.3)::
+
+        n/2 log(S_m / n) + log binomial(n - 1, 4 m) + (1 + [m > 0])/2 log n + [m > 0] log n_signals                 (1)
+
+    that is innovations, boundaries, levels, and which of the signals has the episodes. Frames that differ from the
+    median of ``smooth`` frames by three standard deviations of a step are replaced by it; other noise stays, as it is
+    what episodes are compared with. In some random walks (1) finds an episode, as noise of strong autocorrelation can
+    have that form. All episodes of a sequence have the same two levels.
 
     Examples
     --------
@@ -136,144 +163,72 @@ def detect_phases(
     array([ 3,  5,  9, 10])
     >>> [found.names[label] for label in found.labels[[0, 4, 6, 9, 11]]]
     ['neutral', 'onset', 'apex', 'offset', 'neutral']
+    >>> detect_phases(np.tile(signal, 2)).episodes
+    array([[ 3,  5,  9, 10],
+           [15, 17, 21, 22]])
     >>> two = detect_phases(np.r_[signal, signal[::-1]], groups=["a"] * 12 + ["b"] * 12)
     >>> two["b"].boundaries
     array([2, 3, 7, 9])
     """
     signals = _check_signal(signal)
-    sequences = _sequences(groups, len(signals))
+    sequences = frames_by_sequence(groups, len(signals))
+    _check_options(direction, smooth, autocorrelation)
+    if phases is None and n_episodes == "auto":
+        _check_min_length(min_length)
+        shape = Shape((), min_length, direction)
+        found = _fit_episodes(signals, sequences, shape, smooth, autocorrelation)
+        return found if groups is not None else found[None]
+    phases = _known_phases(phases, n_episodes)
     for rows in sequences.values():
         _check_phases(phases, min_length, len(rows))
-    _check_options(direction, smooth, autocorrelation)
     shape = Shape(phases, min_length, direction)
-    found = {
+    fits = {
         name: [_fit_phases(signals[rows, j], shape, smooth, autocorrelation, j) for j in range(signals.shape[1])]
         for name, rows in sequences.items()
     }
     # A feature that is constant in a sequence explains less of it than any other.
-    costs = np.array([[fit.cost if len(fit.boundaries) else 1 + 1e-9 for fit in fits] for fits in found.values()])
+    costs = np.array([[fit.cost if len(fit.boundaries) else 1 + 1e-9 for fit in row] for row in fits.values()])
     feature = int(costs.mean(axis=0).argmin())
-    best = {name: fits[feature] for name, fits in found.items()}
-    return best if groups is not None else best[None]
+    found = {name: row[feature] for name, row in fits.items()}
+    return found if groups is not None else found[None]
+
+
+def _fit_episodes(
+    signals: np.ndarray, sequences: Mapping, shape: Shape, smooth: int, autocorrelation: float | str
+) -> dict[Hashable, Phases]:
+    """Find the number of episodes of each sequence in each feature, choose the feature, and fit its episodes."""
+    n_signals = signals.shape[1]
+    options = {"width": smooth, "n_signals": n_signals}
+    counts = np.array(
+        [
+            [count_episodes(signals[rows, j], shape, autocorrelation, **options) for j in range(n_signals)]
+            for rows in sequences.values()
+        ]
+    )
+    feature = int(counts[:, :, 1].mean(axis=0).argmin())
+    return {
+        name: _fit_phases(
+            signals[rows, feature], replace(shape, phases=episode_phases(int(m))), smooth, autocorrelation, feature
+        )
+        for (name, rows), m in zip(sequences.items(), counts[:, feature, 0], strict=True)
+    }
 
 
 def _fit_phases(y: np.ndarray, shape: Shape, smooth: int, autocorrelation: float | str, feature: int) -> Phases:
     """Fit the phases of one feature in one sequence."""
-    if np.ptp(y) > 1e-9 * np.abs(y).max():
-        y = median_filter(y, smooth, mode="nearest")
-        if np.ptp(y):
-            cuts = fit_cuts(y, shape, autocorrelation)
-            cost = unexplained(y, cuts, shape.phases)
-            return Phases(*read_cuts(cuts, shape.phases), cost, feature=feature)
-    return Phases(np.zeros(len(y), dtype=int), np.zeros(0, dtype=int), 0.0, feature=feature)
+    neutral = np.zeros(len(y), dtype=int), np.zeros(0, dtype=int)
+    if np.ptp(y) <= 1e-9 * np.abs(y).max():
+        return Phases(*neutral, 0.0, feature=feature)
+    if len(shape.phases) == 1:
+        return Phases(*neutral, 1.0, feature=feature)
+    y = median_filter(y, smooth, mode="nearest")
+    if not np.ptp(y):
+        return Phases(*neutral, 0.0, feature=feature)
+    cuts = fit_cuts(y, shape, autocorrelation)
+    return Phases(*read_cuts(cuts, shape.phases), unexplained(y, cuts, shape.phases), feature=feature)
 
 
-def boundary_errors(
-    found: Phases | Mapping[Hashable, Phases], true: ArrayLike | Mapping[Hashable, Any], groups: ArrayLike | None = None
-) -> np.ndarray:
-    """Return the error of each boundary in frames, positive if it was found too late.
-
-    Parameters
-    ----------
-    found : Phases or dict of Phases
-        Result of `detect_phases`.
-    true : array-like, or dict of these for a dict of Phases
-        Phase of every frame (numbers or names), or the boundaries: first frame of every phase but the first.
-    groups : array-like of shape (n_frames,), default=None
-        Sequence of each frame where ``true`` holds the phase of every frame of several sequences in one array.
-
-    Returns
-    -------
-    errors : ndarray of int, of shape (n_boundaries,) or (n_sequences, n_boundaries)
-        One for each boundary; their mean magnitude is the usual score.
-
-    Examples
-    --------
-    >>> from laminar.temporal import boundary_errors, detect_phases
-    >>> found = detect_phases([0, 0, 0, 1, 2, 3, 3, 3, 3, 1.5, 0, 0])
-    >>> boundary_errors(found, [3, 4, 9, 10])
-    array([0, 1, 0, 0])
-    >>> boundary_errors(found, [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 0, 0])
-    array([ 0, -1,  0,  0])
-    >>> boundary_errors({"a": found, "b": found}, {"a": [3, 4, 9, 10], "b": [3, 5, 8, 10]})
-    array([[0, 1, 0, 0],
-           [0, 0, 1, 0]])
-    """
-    if isinstance(found, Mapping):
-        return np.array([boundary_errors(*pair) for pair in _pairs(found, true, groups)])
-    boundaries = _single(true, groups)
-    if len(boundaries) == len(found.labels):
-        boundaries = np.flatnonzero(boundaries[1:] != boundaries[:-1]) + 1
-    if len(boundaries) != len(found.boundaries):
-        raise ValueError(
-            f"{len(found.boundaries)} boundaries were found and {len(boundaries)} are true: they cannot be paired. "
-            "Call detect_phases with the phases the sequence has, and with groups= if there are several sequences; "
-            f"true holds its boundaries or {len(found.labels)} labels."
-        )
-    return found.boundaries - boundaries
-
-
-def frame_accuracy(
-    found: Phases | Mapping[Hashable, Phases], true: ArrayLike | Mapping[Hashable, Any], groups: ArrayLike | None = None
-) -> float:
-    """Return the share of frames with the correct phase.
-
-    Parameters
-    ----------
-    found : Phases or dict of Phases
-        Result of `detect_phases`.
-    true : array-like, or dict of these for a dict of Phases
-        Phase of every frame, as a name or as a position in ``found.names``; or the boundaries, as for
-        `boundary_errors`.
-    groups : array-like of shape (n_frames,), default=None
-        Sequence of each frame where ``true`` holds the phase of every frame of several sequences in one array.
-
-    Returns
-    -------
-    accuracy : float
-        Within [0, 1]; of several sequences, of all their frames together.
-
-    Examples
-    --------
-    >>> from laminar.temporal import detect_phases, frame_accuracy
-    >>> found = detect_phases([0, 0, 0, 1, 2, 3, 3, 3, 1.5, 0])
-    >>> frame_accuracy(found, ["neutral"] * 3 + ["onset"] * 3 + ["apex"] * 2 + ["offset", "neutral"])
-    0.9
-    """
-    if isinstance(found, Mapping):
-        sizes = [len(phases.labels) for phases in found.values()]
-        return float(np.average([frame_accuracy(*pair) for pair in _pairs(found, true, groups)], weights=sizes))
-    labels = _single(true, groups)
-    if len(labels) != len(found.labels):
-        boundary_errors(found, labels)  # raises if boundaries cannot be paired
-        order = found.labels[[0, *found.boundaries]]
-        labels = np.repeat(order, np.diff([0, *labels, len(found.labels)]))
-    own = np.array(found.names)[found.labels] if labels.dtype.kind in "UO" else found.labels
-    return float(np.mean(own == labels))
-
-
-def _pairs(found: Mapping[Hashable, Phases], true, groups: ArrayLike | None) -> list[tuple[Phases, Any]]:
-    """Return the found and the true phases of each sequence."""
-    if groups is not None and not isinstance(true, Mapping):
-        labels = np.asarray(true)
-        true = {name: labels[rows] for name, rows in _sequences(groups, len(labels)).items()}
-    if not isinstance(true, Mapping) or set(true) != set(found):
-        got = f"keys {list(true)}" if isinstance(true, Mapping) else "one array without groups="
-        raise ValueError(
-            f"found holds the sequences {list(found)}: give true as a dict with these keys, or the phase of every "
-            f"frame and groups=; got {got}."
-        )
-    return [(phases, true[name]) for name, phases in found.items()]
-
-
-def _single(true, groups: ArrayLike | None) -> np.ndarray:
-    """Return the true phases of the only sequence."""
-    if groups is not None or isinstance(true, Mapping):
-        raise ValueError("found holds one sequence, true or groups several: call detect_phases with groups= as well.")
-    return np.asarray(true)
-
-
-def _sequences(groups: ArrayLike | None, n_frames: int) -> dict[Hashable, np.ndarray]:
+def frames_by_sequence(groups: ArrayLike | None, n_frames: int) -> dict[Hashable, np.ndarray]:
     """Return the frames of each sequence, in order of first frames; that of no groups is called None."""
     if groups is None:
         return {None: np.arange(n_frames)}
@@ -293,16 +248,33 @@ def _check_signal(signal: ArrayLike) -> np.ndarray:
     return check_array(signals, dtype=np.float64, input_name="signal")
 
 
+def _known_phases(phases: Sequence[str] | None, n_episodes: int | str) -> Sequence[str]:
+    """Return the phases that the caller gave, in one of the two ways."""
+    if phases is not None and n_episodes != "auto":
+        raise ValueError(f"n_episodes={n_episodes!r} and phases={tuple(phases)} say the same: give one of them.")
+    if phases is not None:
+        return phases
+    if not isinstance(n_episodes, Integral) or n_episodes < 1:
+        raise ValueError(f'n_episodes must be "auto" or an integer, 1 or more; got {n_episodes!r}.')
+    return episode_phases(int(n_episodes))
+
+
+def _check_min_length(min_length: int) -> None:
+    if min_length < 1:
+        raise ValueError(f"min_length must be 1 or more; got {min_length!r}.")
+
+
 def _check_phases(phases: Sequence[str], min_length: int, n_frames: int) -> None:
     follows = dict(zip(CYCLE, CYCLE[1:] + CYCLE[:1], strict=True))
     if len(phases) < 2 or any(follows.get(a) != b for a, b in pairwise(phases)):
         raise ValueError(
             f"phases must be two or more that follow each other in the cycle {', '.join(CYCLE)}; got {tuple(phases)}."
         )
-    if min_length < 1 or len(phases) * min_length > n_frames:
+    _check_min_length(min_length)
+    if len(phases) * min_length > n_frames:
         raise ValueError(
             f"{len(phases)} phases of at least min_length={min_length} frames do not fit into {n_frames} frames; "
-            "min_length must be 1 or more, and the phases fewer or shorter."
+            "the phases must be fewer or shorter."
         )
 
 

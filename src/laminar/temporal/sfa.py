@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
 from numbers import Integral
 from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from scipy.linalg import eigh, svd
-from scipy.sparse.csgraph import connected_components
-from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted
@@ -21,12 +17,11 @@ from .._base.clusters import READOUTS, Readout
 from .._base.output import OUTPUT, LayerOutput
 from .._engine.data.svd import truncated_svd
 from .._engine.data.wrap import wrap
-from .._engine.linalg.small import column_signs, isometry, safe_divide
+from .._engine.linalg.small import column_signs, isometry
 from .._utils.typing import Data
 from .._utils.validation import check_choice, read_data
 from ..graphs import Chain
-
-Links = Sequence[np.ndarray]  # positions of successive frames: the earlier ones, the later ones
+from ..graphs.slow_directions import Steps, choose_n_pcs, numerical_rank, slowest_directions, steps_of
 
 
 class SlowFeatureAnalysis(LayerOutput):
@@ -39,15 +34,15 @@ class SlowFeatureAnalysis(LayerOutput):
 
     with C the covariance of the frames x_t, the rows of X (n_samples, n_features), in order of time; t runs over the
     steps inside sequences. This is eq. 4 to 6 of [2]_. With as many principal components as frames, as images have,
-    every signal is a feature of the training frames and slowness means little there; ``n_pcs`` restricts the filters to
-    the span of the leading ones.
+    every signal is a feature of the training frames and slowness means little there: by default the filters are
+    restricted to the span of the leading ones. ``n_pcs=None`` takes all, as published.
 
     Parameters
     ----------
     n_components : int or None, default=None
         Number of features; None means as many as principal components. With more than the rank of the centred frames,
         all there are are returned, with a warning.
-    n_pcs : int, float, "auto" or None, default=None
+    n_pcs : int, float, "auto" or None, default="auto"
         Number of leading principal components, or the part of the variance they hold; None means all, as published.
         "auto" takes the fewest whose features are about as slow as any on frames held out: whole sequences, or blocks
         of time where there is one sequence. The first ``n_components`` features are compared, the first alone if that
@@ -118,7 +113,7 @@ class SlowFeatureAnalysis(LayerOutput):
     >>> from laminar.datasets import make_temporal
     >>> from laminar.temporal.sfa import SlowFeatureAnalysis
     >>> film = make_temporal(random_state=0)
-    >>> model = SlowFeatureAnalysis(n_components=1, n_pcs="auto").fit(film.X)
+    >>> model = SlowFeatureAnalysis(n_components=1).fit(film.X)
     >>> slow = model.transform(film.X)[:, 0]
     >>> bool(abs(np.corrcoef(slow, film.activations[:, 0])[0, 1]) > 0.99), model.n_pcs_
     (True, 5)
@@ -136,7 +131,7 @@ class SlowFeatureAnalysis(LayerOutput):
         "random_state": ["random_state"],
     }
 
-    def __init__(self, n_components=None, *, n_pcs=None, readout="auto", layer=-1, random_state=None):
+    def __init__(self, n_components=None, *, n_pcs="auto", readout="auto", layer=-1, random_state=None):
         self.n_components = n_components
         self.n_pcs = n_pcs
         self.readout = readout
@@ -164,7 +159,7 @@ class SlowFeatureAnalysis(LayerOutput):
         self._check_layer(self._n_layers)
         X = read_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         chain = Chain().build(X, groups=groups).tocsr()
-        links = sp.triu(chain).nonzero()
+        links = steps_of(chain)
         if not len(links[0]):
             raise ValueError(
                 f"no sequence has two frames: groups gives each of the {len(X)} samples a sequence of its own. "
@@ -173,11 +168,11 @@ class SlowFeatureAnalysis(LayerOutput):
         mean = X.mean(axis=0, dtype=np.float64).astype(X.dtype)
         frames = wrap(_centred(X, mean))
         U, s, V = truncated_svd(frames, self._max_n_pcs(X.shape), check_random_state(self.random_state))
-        rank = _rank(s)
+        rank = numerical_rank(s)
         k = self._n_features(rank)
         r = self._n_pcs(U[:, :rank] * s[:rank], frames.sqnorm, links, chain, k or 1)
         root = np.sqrt(len(X))
-        deltas, rotation = _slowest(U[:, :r] * root, links, k or r)
+        deltas, rotation = slowest_directions(U[:, :r] * root, links, k or r)
         patterns = (V[:, :r] * (s[:r] * (frames.scale / root)) @ rotation).T
         signs = column_signs(patterns.T)[:, None]
         filters = (V[:, :r] * (root / s[:r] / frames.scale) @ rotation).T
@@ -211,10 +206,10 @@ class SlowFeatureAnalysis(LayerOutput):
         )
         return rank
 
-    def _n_pcs(self, S: np.ndarray, total: float, links: Links, chain: sp.csr_array, k: int) -> int:
+    def _n_pcs(self, S: np.ndarray, total: float, links: Steps, chain: sp.csr_array, k: int) -> int:
         """Resolve the parameter ``n_pcs``, given the scores S of all components computed."""
         if self.n_pcs == "auto":
-            return _choose_n_pcs(S, links, chain, k)
+            return choose_n_pcs(S, links, chain, k)
         if self.n_pcs is None or isinstance(self.n_pcs, Integral):
             return S.shape[1]
         shares = np.cumsum((S**2).sum(0)) / total
@@ -321,52 +316,3 @@ def _centred(X: np.ndarray, mean: np.ndarray) -> np.ndarray:
             "If the numbers are tiny on purpose, multiply X by a constant."
         )
     return centred
-
-
-def _rank(s: np.ndarray) -> int:
-    """Count the singular values above 1e-4 of the largest."""
-    return int(np.count_nonzero(s**2 > 1e-8 * s[0] ** 2))
-
-
-def _slowest(W: np.ndarray, links: Links, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the delta values of the k slowest features and their coordinates in the whitened components W."""
-    steps = W[links[1]] - W[links[0]]
-    deltas, rotation = eigh(steps.T @ steps / len(steps), subset_by_index=(0, k - 1))
-    return np.maximum(deltas, 0), rotation
-
-
-def _choose_n_pcs(S: np.ndarray, links: Links, chain: sp.csr_array, k: int, *, slack: float = 1.1) -> int:
-    """Choose the fewest components whose first k features are, on held-out frames, nearly the slowest.
-
-    Their delta is at most ``slack`` (a choice) times the lowest. S are the scores of all components.
-    """
-    # From k to k, rounding errors of geomspace would fall below it.
-    candidates = np.unique(np.maximum(k, np.geomspace(k, S.shape[1], 40).astype(int)))
-    steps, power = np.zeros((2, len(candidates), k))
-    for train, test in _folds(chain):
-        in_train = np.zeros(len(S), dtype=bool)
-        in_train[train] = True
-        inside = in_train[links[0]] & in_train[links[1]]
-        mean = S[train].mean(0)
-        _, s, Vt = svd(S[train] - mean, full_matrices=False)
-        rank = _rank(s)
-        if not inside.any() or rank < k:
-            continue
-        # The components of the training frames alone.
-        W = (S - mean) @ (Vt[:rank].T * (np.sqrt(len(train)) / s[:rank]))
-        for i, r in enumerate(np.minimum(candidates, rank)):
-            features = W[:, :r] @ _slowest(W[:, :r], [ends[inside] for ends in links], k)[1]
-            steps[i] += ((features[links[1][~inside]] - features[links[0][~inside]]) ** 2).sum(0)
-            power[i] += (features[test] ** 2).sum(0)
-    deltas = safe_divide(steps, power, fill=np.inf).mean(1)
-    # Without a fold (too few frames) all are infinite and the smallest number is taken.
-    return int(candidates[np.argmax(deltas <= slack * deltas.min())])
-
-
-def _folds(chain: sp.csr_array) -> Iterable[tuple[np.ndarray, np.ndarray]]:
-    """Return ten folds: whole sequences if several have a step, otherwise blocks of time."""
-    n_sequences, sequence = connected_components(chain, directed=False)
-    if np.count_nonzero(np.bincount(sequence) > 1) > 1:
-        return GroupKFold(min(10, n_sequences)).split(sequence, groups=sequence)
-    n_blocks = min(10, len(sequence) // 2)  # a block of one frame has no step inside
-    return KFold(n_blocks).split(sequence) if n_blocks > 1 else ()
