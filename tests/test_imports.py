@@ -30,6 +30,7 @@ ORDER = (
     ("datasets", "features", "baselines", "plots", "io"),
     ("recipes",),
     ("",),  # `laminar` itself, the public names
+    ("report",),
     ("testing", "cli"),
     ("__main__",),
 )

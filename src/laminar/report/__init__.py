@@ -1,0 +1,1 @@
+"""Reports: a fitted model as one HTML file."""
