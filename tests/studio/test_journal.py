@@ -37,7 +37,7 @@ def test_torn_end_is_cut(path, torn):
 
 def test_damage_inside_is_an_error(path):
     path.write_bytes(path.read_bytes().replace(b'"anna"}', b'"anna'))
-    with pytest.raises(ValueError, match="line 1 of .* is damaged"):
+    with pytest.raises(ValueError, match=r"line 1 of .* is damaged"):
         Journal(path)
 
 

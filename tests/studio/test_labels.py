@@ -249,7 +249,8 @@ for turn in range(10_000):
 """
 
 
-def test_killed_process_loses_nothing(path, data, n_shown=41):
+def test_killed_process_loses_nothing(path, data):
+    n_shown = 41
     with subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE, text=True) as process:
         for _ in range(n_shown):
             process.stdout.readline()

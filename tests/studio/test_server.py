@@ -11,12 +11,12 @@ import pytest
 pytest.importorskip("starlette", reason='needs starlette: pip install "laminar-nmf[studio]"')
 httpx = pytest.importorskip("httpx", reason="needs httpx, to send requests without a network")
 
-from laminar.io.labels import read_labels
-from laminar.studio.errors import Refused
-from laminar.studio.guard import MAX_BODY
-from laminar.studio.labels import LabelFile
-from laminar.studio.server import build
-from laminar.studio.session import Session
+from laminar.io.labels import read_labels  # noqa: E402
+from laminar.studio.errors import Refused  # noqa: E402
+from laminar.studio.guard import MAX_BODY  # noqa: E402
+from laminar.studio.labels import LabelFile  # noqa: E402
+from laminar.studio.server import build  # noqa: E402
+from laminar.studio.session import Session  # noqa: E402
 
 TOKEN, PORT = "right-token", 8123
 ADDRESS = f"http://127.0.0.1:{PORT}"

@@ -16,11 +16,12 @@ from .commands.fit import fit
 from .commands.info import info
 from .commands.models import models
 from .commands.select import select
+from .commands.studio import studio
 from .commands.transform import transform
 from .terminal import FAILURE, USAGE, fail
 
 UsageError: Any = typer.BadParameter.__bases__[0]  # of click, which newer versions of typer bring along
-COMMANDS = (fit, transform, cluster, evaluate, select, models, datasets, info, demo)
+COMMANDS = (fit, transform, cluster, evaluate, select, models, datasets, info, studio, demo)
 
 
 def main() -> None:

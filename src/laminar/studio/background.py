@@ -16,7 +16,6 @@ from laminar.attributes.layers import REST
 from .estimate import Estimate, estimate
 from .fits import Fit, Fitter, group, moved_map, plane
 
-
 if TYPE_CHECKING:
     from pandas import DataFrame
 

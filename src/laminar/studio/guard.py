@@ -1,8 +1,8 @@
 """Who may send requests, and how large they may be.
 
-The server answers requests from its own page alone. Another user of the machine and a page of another site lack the token;
-a site whose name was made to point to this machine (DNS rebinding) has its own name in the header Host; a form or an image
-of another site has its own Origin, or no token.
+The server answers requests from its own page alone. Another user of the machine and a page of another site lack the
+token; a site whose name was made to point to this machine (DNS rebinding) has its own name in the header Host; a form
+or an image of another site has its own Origin, or no token.
 """
 
 from __future__ import annotations

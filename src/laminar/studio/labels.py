@@ -1,9 +1,9 @@
 """Labels of the studio: a CSV that `laminar fit --labels` takes, and a journal of every change beside it.
 
-A change is saved in this order: the new CSV is written under a temporary name; the record of the change is written to the
-journal and is on the disk; the CSV is on the disk and is renamed. Killed before the second step, the change was never
-reported as saved; after it, the CSV is written again from the journal when the studio is started. When a step fails, as
-on a full disk, those before it are undone.
+A change is saved in this order: the new CSV is written under a temporary name; the record of the change is written to
+the journal and is on the disk; the CSV is on the disk and is renamed. Killed before the second step, the change was
+never reported as saved; after it, the CSV is written again from the journal when the studio is started. When a step
+fails, as on a full disk, those before it are undone.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Samples to label next: least certain, least like anything labelled, and one in five at random.
 
-The accuracy of a model is estimated on samples drawn at random alone: labels of samples that were chosen because the model
-is not certain of them make it seem worse, and labels of whole groups make it seem better. Draws do not change until
-their label is given, so that a sample that is hard to label is not replaced by an easier one.
+The accuracy of a model is estimated on samples drawn at random alone: labels of samples that were chosen because the
+model is not certain of them make it seem worse, and labels of whole groups make it seem better. Draws do not change
+until their label is given, so that a sample that is hard to label is not replaced by an easier one.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ def propose(
 
     Examples
     --------
-    >>> features, probabilities = np.array([[0.0], [1.0], [5.0], [2.0]]), np.array([[1, 0], [0.9, 0.1], [1, 0], [0.5, 0.5]])
+    >>> features = np.array([[0.0], [1.0], [5.0], [2.0]])
+    >>> probabilities = np.array([[1, 0], [0.9, 0.1], [1, 0], [0.5, 0.5]])
     >>> known = np.array([True, False, False, False])
     >>> [(p.row, p.reason) for p in propose(known, [1], 4, features, probabilities, n_proposals=3)]
     [(1, 'random'), (3, 'uncertain'), (2, 'different')]

@@ -70,7 +70,7 @@ def _answer(act: Callable[[Session, Request, bytes], dict], session: Session) ->
 
 def _state(session: Session, request: Request, body: bytes) -> dict:
     version, revision = (_number(request, name) for name in ("version", "revision"))
-    return session.state(request.query_params.get("attribute") or None, version, revision)
+    return session.state(request.query_params.get("attribute"), version, revision)
 
 
 def _number(request: Request, name: str) -> int:

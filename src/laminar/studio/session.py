@@ -113,7 +113,7 @@ class Session:
         Parameters
         ----------
         attribute : str or None
-            The attribute in view.
+            The attribute in view; None for the first one, and "" for one that is yet to be named.
         version, revision : int
             What the page has; -1 for nothing.
 
@@ -124,8 +124,9 @@ class Session:
         """
         with self._lock:
             names = list(self.labels.columns)
-            if attribute is not None and attribute not in names:
-                attribute = None if not names else names[0]
+            if attribute is None or (attribute and attribute not in names):
+                attribute = names[0] if names else ""
+            attribute = attribute or None
             self.background.watch(attribute)
             undoable, redoable = self.labels.undoable, self.labels.redoable
             found: dict[str, Any] = {
@@ -159,7 +160,7 @@ class Session:
             "layer": layer,
             "map": _positions(back.maps[layer][1]) if layer in back.maps else None,
             "groups": None if guesses is not None or back.groups is None else back.groups.tolist(),
-            "fit": None if fit is None else {"version": fit.version, "seconds": fit.seconds, "number": back.number},
+            "fit": None if fit is None else {"version": fit.version, "seconds": fit.seconds, "number": back.number, **_counts(fit, before, attribute)},
             "estimates": [asdict(found) for found in back.estimates.get(attribute or "", ())],
             "guesses": None,
             "second": None,
@@ -223,6 +224,15 @@ def natural(text: str) -> list[tuple[int, int, str]]:
     return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", text) if part]
 
 
+def _counts(fit: Fit, before: Fit | None, attribute: str | None) -> dict[str, int]:
+    """Return the number of labels that a fit and the one before it were given."""
+    frames = {"n_labels": fit.frame, "n_before": None if before is None else before.frame}
+    return {
+        name: 0 if frame is None or attribute not in frame else int(frame[attribute].notna().sum())
+        for name, frame in frames.items()
+    }
+
+
 def _place(order: list[str], value: str) -> int:
     if value not in order:  # of a fit to labels that have changed since
         order.append(value)
@@ -230,11 +240,9 @@ def _place(order: list[str], value: str) -> int:
 
 
 def _positions(xy: np.ndarray) -> list[int]:
-    """Return positions as whole numbers up to 65535, x and y in the same unit."""
+    """Return positions as whole numbers up to 65535, which fill the map."""
     low, high = xy.min(axis=0), xy.max(axis=0)
-    unit = float((high - low).max()) or 1.0
-    centred = (xy - (low + high) / 2) / unit + 0.5
-    return np.rint(np.clip(centred, 0, 1) * 65535).astype(int).ravel().tolist()
+    return np.rint((xy - low) / np.where(high > low, high - low, 1) * 65535).astype(int).ravel().tolist()
 
 
 def _changes(was: np.ndarray, now: np.ndarray, known: np.ndarray) -> list[list[Any]]:
