@@ -16,6 +16,3 @@ async function unpack(json, base64) {
 }
 
 const unpackPage = () => unpack($("#data").textContent, $("#bytes").textContent.trim());
-
-/* Values that were stored as whole numbers between -limit and limit, or 0 and limit. */
-const restored = (values, limit, largest) => Float32Array.from(values, (value) => (value / limit) * largest);

@@ -1,0 +1,327 @@
+"""`Subject`: a fitted model, the samples that a report shows, and what is known of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from laminar._utils.labels import attribute_names, read_groups, read_labels
+from laminar.evaluation.tables import layer_features, layer_names, layer_places
+from laminar.io.dataset import Dataset
+
+MAX_SAMPLES = 3000  # on the page: a map, thumbnails and codes of more are neither small nor fast
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """Labels of one attribute.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    classes : list of str
+        Names of the classes, numbers in them in order of size.
+    codes : ndarray of int of shape (n_samples,)
+        Position of the class of each sample, -1 where it is unknown.
+    given : ndarray of bool of shape (n_samples,)
+        The samples whose label the model was given.
+    """
+
+    name: str
+    classes: list[str]
+    codes: np.ndarray
+    given: np.ndarray
+
+    @property
+    def known(self) -> np.ndarray:
+        """Mask of the samples whose class is known."""
+        return self.codes >= 0
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the classes are the values of one quantity: each has one number, some with a sign or a fraction."""
+        numbers = [re.findall(r"[-+]?\d+(?:\.\d+)?", name) for name in self.classes]
+        texts = {re.sub(r"[-+]?\d+(?:\.\d+)?", "", name) for name in self.classes}
+        is_one = len(self.classes) > 2 and len(texts) == 1 and all(len(found) == 1 for found in numbers)
+        return is_one and any(re.search(r"[-+.]", found[0]) for found in numbers)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A layer of the model: its name, position, and view, None for layers that are of no view."""
+
+    name: str
+    position: int
+    view: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What a report is about.
+
+    Attributes
+    ----------
+    model : estimator
+        A fitted model with ``layers_``.
+    views : dict of array, or None
+        Data by view, under the name "X" where there are no views; None where they are not at hand.
+    data : Dataset
+        Names, groups, shapes of images and names of features.
+    attributes : list of Attribute
+        Labels that are known.
+    is_training : bool
+        Whether the samples are those of the fit, in their order.
+    run : dict
+        Record of the run that fitted the model, as in a model file; may be empty.
+    noun : tuple of str
+        What a sample is called: one, and several.
+    seed : int
+        Seed of all that is drawn.
+    """
+
+    model: Any
+    views: dict[str, Any] | None
+    data: Dataset
+    attributes: list[Attribute]
+    is_training: bool = True
+    run: dict[str, Any] = field(default_factory=dict)
+    noun: tuple[str, str] = ("sample", "samples")
+    seed: int = 0
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return len(self.data.ids)
+
+    @property
+    def X(self) -> Any:
+        """The data as the model takes them; None where they are not at hand."""
+        if self.views is None:
+            return None
+        return self.views if self.has_views else self.views["X"]
+
+    @property
+    def has_views(self) -> bool:
+        """Whether the model is one of several views."""
+        return hasattr(self.model, "view_names_")
+
+    @property
+    def given(self) -> bool:
+        """Whether the model was given labels."""
+        return any(attribute.given.any() for attribute in self.attributes)
+
+    @cached_property
+    def places(self) -> list[Place]:
+        """The layers, from the input up."""
+        if self.has_views:
+            return [Place(name, *place) for name, place in layer_places(self.model).items()]
+        return [Place(re.sub(r" \(\d+\)$", "", name), i) for i, name in enumerate(layer_names(self.model))]
+
+    def features(self, place: Place, readout: str | None = None) -> np.ndarray:
+        """Return the features of the samples in a layer, see `laminar.layer_features`.
+
+        Parameters
+        ----------
+        place : Place
+            The layer.
+        readout : {"raw", "whitened", "isometric"} or None, default=None
+            Form of the codes; None is the one that is clustered.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_directions)
+            Of training samples those of the fit, where the model holds them.
+        """
+        X = None if self._has_codes(place) else self.X
+        return np.asarray(layer_features(self.model, place.position, X, view=place.view, readout=readout))
+
+    def codes(self, place: Place) -> np.ndarray:
+        """Return the codes of the samples in a layer."""
+        if self._has_codes(place):
+            return np.asarray(self.layer(place).representation)
+        return self.features(place, "raw")
+
+    def layer(self, place: Place) -> Any:
+        """Return the layer at a place, with ``components``."""
+        if place.view is None:
+            return self.model.layers_[place.position]
+        return self.model.views_[place.view].layers[place.position]
+
+    def _has_codes(self, place: Place) -> bool:
+        return self.is_training and len(self.layer(place).representation) == self.n_samples
+
+    @cached_property
+    def shown(self) -> np.ndarray:
+        """The samples on the page: all, or `MAX_SAMPLES` at random."""
+        if self.n_samples <= MAX_SAMPLES:
+            return np.arange(self.n_samples)
+        return np.sort(np.random.default_rng(self.seed).choice(self.n_samples, MAX_SAMPLES, replace=False))
+
+
+def read_subject(
+    model: Any,
+    X: Any = None,
+    *,
+    labels: Any = None,
+    given: Any = None,
+    groups: ArrayLike | None = None,
+    image_shape: tuple[int, ...] | None = None,
+    noun: str | tuple[str, str] | None = None,
+    run: Mapping[str, Any] | None = None,
+    is_training: bool | None = None,
+    seed: int = 0,
+) -> Subject:
+    """Read a model and samples, in the forms that `laminar.report.report` takes.
+
+    Parameters
+    ----------
+    model : fitted model with ``layers_``
+        The model.
+    X : Dataset, array-like, sparse matrix, views, or None, default=None
+        Samples. None means those of the fit, of which the model has the codes alone.
+    labels : DataFrame, mapping from name to labels, or array-like, default=None
+        Known labels; None means those of a `Dataset`.
+    given : as ``labels``, or None, default=None
+        The labels that the model was given. None means all of ``labels``, for models that use labels.
+    groups : array-like of shape (n_samples,) or None, default=None
+        Sequence of each sample.
+    image_shape : tuple of int or None, default=None
+        Height and width of a row as an image, and number of channels if there are several.
+    noun : str, (str, str) or None, default=None
+        What a sample is called, as "face", and what several are.
+    run : mapping or None, default=None
+        Record of the run.
+    is_training : bool or None, default=None
+        Whether the samples are those of the fit; None means that they are if there are as many.
+    seed : int, default=0
+        Seed of all that is drawn.
+
+    Returns
+    -------
+    Subject
+        What the report is about.
+
+    Examples
+    --------
+    >>> from laminar import NMF
+    >>> X = np.random.default_rng(0).random((6, 4))
+    >>> subject = read_subject(NMF(2, random_state=0).fit(X), X, labels={"size": ["S", "L", "S", None, "L", "S"]})
+    >>> subject.attributes[0].classes, subject.attributes[0].codes.tolist(), subject.given
+    (['L', 'S'], [1, 0, 1, -1, 0, 1], False)
+    """
+    check_is_fitted(model)
+    if not hasattr(model, "layers_"):
+        raise ValueError(f"{type(model).__name__} has no layers to report on: SlowFeatureNMF has, for sequences.")
+    data = X if isinstance(X, Dataset) else _dataset(model, X, groups, image_shape)
+    views = None if data.X is None else {name: _array(view) for name, view in data.views().items()}
+    labels = data.labels if labels is None else labels
+    known = _attributes(labels, data.n_samples)
+    masks = _given_masks(model, known, given, data.n_samples)
+    n_fitted = len(model.layers_[-1].representation)
+    return Subject(
+        model,
+        views,
+        data,
+        [
+            Attribute(name, classes, codes, mask & (codes >= 0))
+            for (name, classes, codes), mask in zip(known, masks, strict=True)
+        ],
+        is_training=data.n_samples == n_fitted if is_training is None else is_training,
+        run=dict(run or {}),
+        noun=_noun(noun, data),
+        seed=seed,
+    )
+
+
+def _dataset(model: Any, X: Any, groups: ArrayLike | None, image_shape: tuple[int, ...] | None) -> Dataset:
+    """Return a description of samples without names."""
+    names = getattr(X, "columns", None)
+    if X is None:
+        n = len(model.layers_[-1].representation)
+        if not n:
+            raise ValueError("the model was saved without its training codes: give the samples, X.")
+    elif hasattr(model, "view_names_"):
+        if not isinstance(X, Mapping):
+            widths = np.cumsum(model.view_sizes_)[:-1]
+            parts = X if isinstance(X, list | tuple) else np.split(np.asarray(X), widths, axis=1)
+            X = dict(zip(map(str, model.view_names_), parts, strict=True))
+        X = {str(name): _array(view) for name, view in X.items()}
+        n = len(next(iter(X.values())))
+    else:
+        X = _array(X)
+        n = X.shape[0]
+    ids = np.array([f"sample {i + 1}" for i in range(n)])
+    found = None if groups is None else read_groups(groups, n).astype(str)
+    features = None if names is None else np.array([str(name) for name in names])
+    return Dataset(X, ids, feature_names=features, groups=found, image_shape=image_shape)
+
+
+def _array(X: Any) -> Any:
+    return sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
+
+
+def _attributes(labels: Any, n_samples: int) -> list[tuple[str, list[str], np.ndarray]]:
+    """Return name, classes and codes of labels; attributes without a known label are left out."""
+    if labels is None:
+        return []
+    if isinstance(labels, Mapping):
+        import pandas
+
+        labels = pandas.DataFrame({str(name): pandas.Series(list(column)) for name, column in labels.items()})
+    read = read_labels(labels, n_samples)
+    found = []
+    for name, attribute in zip(attribute_names(read), read, strict=True):
+        if len(attribute.classes):
+            texts = [str(value) for value in attribute.classes]
+            order = sorted(range(len(texts)), key=lambda i: natural(texts[i]))
+            position = np.empty(len(order) + 1, dtype=np.int64)
+            position[order], position[-1] = np.arange(len(order)), -1
+            title = name if isinstance(name, str) else f"attribute {name}"
+            found.append((title, [texts[i] for i in order], position[attribute.codes]))
+    return found
+
+
+def natural(text: str) -> list[tuple[int, float, str]]:
+    """Return a key that sorts texts by the numbers in them.
+
+    Examples
+    --------
+    >>> sorted(["person 10", "person 9", "all", "yaw -18", "yaw +0", "yaw -35"], key=natural)
+    ['all', 'person 9', 'person 10', 'yaw -35', 'yaw -18', 'yaw +0']
+    """
+    parts = re.split(r"((?:(?<!\w)[-+])?\d+(?:\.\d+)?)", text)
+    return [(0, float(part), "") if i % 2 else (1, 0.0, part) for i, part in enumerate(parts) if part]
+
+
+def _given_masks(model: Any, known: Sequence[tuple], given: Any, n_samples: int) -> list[np.ndarray]:
+    """Return, for each attribute, the samples whose label the model was given."""
+    if given is not None:
+        masks = {name: codes >= 0 for name, _, codes in _attributes(given, n_samples)}
+        return [masks.get(name, np.zeros(n_samples, dtype=bool)) for name, _, _ in known]
+    uses = hasattr(model, "classes_") or getattr(model, "_uses_labels", False)
+    names = getattr(model, "attributes_", None)
+    titles = None if names is None else [name if isinstance(name, str) else f"attribute {name}" for name in names]
+    return [np.full(n_samples, uses and (titles is None or name in titles)) for name, _, _ in known]
+
+
+def _noun(noun: str | tuple[str, str] | None, data: Dataset) -> tuple[str, str]:
+    """Return what a sample is called, and what several are."""
+    if noun is not None:
+        return (noun, f"{noun}s") if isinstance(noun, str) else noun
+    reader = type(data.reader).__name__
+    if data.frame_rate is not None or (data.groups is not None and isinstance(data.image_shape, tuple)):
+        return "frame", "frames"
+    if isinstance(data.image_shape, tuple):
+        return "image", "images"
+    if reader == "TextReader":
+        return "text", "texts"
+    return ("row", "rows") if reader == "TableReader" else ("sample", "samples")
