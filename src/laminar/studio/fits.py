@@ -162,8 +162,8 @@ def moved_map(codes: np.ndarray, start: np.ndarray, seed: int = 0, *, is_first: 
     if n_samples < 5:
         return start
     perplexity = min(30.0, (n_samples - 1) / 3)
-    spread = 1e-4 if is_first else 30.0  # the usual one of a start, and that of maps by t-SNE
-    start = (start - start.mean(0)) * (spread / max(float(start.std()), 1e-12))
+    if is_first:
+        start = (start - start.mean(0)) * (1e-4 / max(float(start.std()), 1e-12))  # as scikit-learn starts
     exaggeration, iterations = (12, 500) if is_first else (4, 300)
     found = TSNE(
         perplexity=perplexity,

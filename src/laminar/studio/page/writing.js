@@ -35,8 +35,10 @@ async function giveLabel(value) {
     return;
   }
   studio.selected.clear();
-  if (wasProposed && value !== null) takeNext();
-  else showSelection();
+  if (!wasProposed || value === null) return showSelection();
+  studio.value = $("#value").value = ""; // of the next one it is another, more often than not
+  showValues();
+  takeNext();
 }
 
 function askFor(field, sentence) {
