@@ -17,9 +17,9 @@ from laminar._utils import threads
 from laminar._utils.progress import track
 from laminar.evaluation.probe import cross_validated_prediction, linear_prediction
 
-from .errors import MIN_SCORED, is_gain, standard_error
+from .errors import MIN_SCORED, is_gain
 from .methods import Method, labelled, layers, own_prediction, unlabelled
-from .subject import Attribute, Subject, read_subject
+from .subject import Attribute, Subject
 
 METRICS = ("clusters", "classifier")
 N_FOLDS, N_SHUFFLES = 5, 20
@@ -235,7 +235,9 @@ def _withheld(subject: Subject, own: list[Method], verbose: int) -> Scores:
     """Score models that are fitted again, five times, each time with the labels of a fifth of the samples withheld."""
     nothing = Scores([Row(m) for m in own], {m: {} for m in METRICS}, [], "none")
     if subject.X is None or not subject.is_training:
-        why = "The model was given every label that is known, and the data are not at hand to fit it again without some."
+        why = (
+            "The model was given every label that is known, and the data are not at hand to fit it again without some."
+        )
         return replace(nothing, why=why)
     if max(int(attribute.given.sum()) for attribute in subject.attributes) < MIN_SCORED:
         return replace(nothing, why=f"Fewer than {MIN_SCORED} labels are known, all of them given to the model.")
@@ -315,7 +317,9 @@ def _joined(parts: list[Scores], subject: Subject, own: list[Method], fixed: lis
                     row.right[metric][name] = np.fmax.reduce(arrays)  # every sample is scored in one fold
             shares = [part.chance[metric][name] for part in parts if name in part.chance[metric]]
             if metric == "classifier":
-                chance[metric][name] = float(np.bincount(attribute.codes[attribute.known]).max() / attribute.known.sum())
+                chance[metric][name] = float(
+                    np.bincount(attribute.codes[attribute.known]).max() / attribute.known.sum()
+                )
             elif shares:
                 chance[metric][name] = float(np.mean(shares))
     return Scores(rows, chance, subject.attributes, "withheld")
