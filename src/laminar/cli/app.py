@@ -15,13 +15,14 @@ from .commands.evaluate import evaluate
 from .commands.fit import fit
 from .commands.info import info
 from .commands.models import models
+from .commands.report import report
 from .commands.select import select
 from .commands.studio import studio
 from .commands.transform import transform
 from .terminal import FAILURE, USAGE, fail
 
 UsageError: Any = typer.BadParameter.__bases__[0]  # of click, which newer versions of typer bring along
-COMMANDS = (fit, transform, cluster, evaluate, select, models, datasets, info, studio, demo)
+COMMANDS = (fit, transform, cluster, evaluate, report, studio, select, models, datasets, info, demo)
 
 
 def main() -> None:
@@ -92,4 +93,5 @@ def options(
       laminar transform faces.laminar more_faces/ -o codes.csv
       laminar cluster faces.laminar --attribute identity -o clusters.csv
       laminar evaluate faces.laminar --labels all.csv
+      laminar report faces.laminar --labels all.csv
     """  # noqa: D301 -- click keeps the line breaks of a paragraph after the character \b

@@ -100,6 +100,8 @@ def _baseline(subject: Subject, k: int) -> float | None:
     k = min(k, min(X.shape) - 1)
     if k < 1:
         return None
-    scores = PCA(k, svd_solver="full" if min(X.shape) < 2000 else "randomized", random_state=subject.seed).fit_transform(X)
+    scores = PCA(
+        k, svd_solver="full" if min(X.shape) < 2000 else "randomized", random_state=subject.seed
+    ).fit_transform(X)
     deltas = slowness(scores, subject.data.groups)
     return float(np.min(deltas)) if np.isfinite(deltas).any() else None

@@ -154,9 +154,7 @@ def _image(subject: Subject, columns: slice, image_shape: Sequence[int], scaling
     if low >= 0:  # grey values as they are, not stretched
         low, high = 0.0, 1.0 if high <= 1 else 255.0 if 128 < high <= 255 else high
     span = high - low or 1.0
-    return Display(
-        "image", columns, [], (height, width, channels), step, 1 / span, -low / span, scale=scale, mean=mean
-    )
+    return Display("image", columns, [], (height, width, channels), step, 1 / span, -low / span, scale=scale, mean=mean)
 
 
 def _names(subject: Subject) -> list[str]:

@@ -19,9 +19,7 @@ N_PICTURES, N_NEIGHBOURS, N_DRAWS = 14, 10, 200
 MAX_CLUSTERS = 20  # where no attribute gives the number
 
 
-def clusters(
-    E: np.ndarray, attributes: Sequence[Attribute], n_clusters: int, *, seed: int = 0
-) -> dict[str, Any]:
+def clusters(E: np.ndarray, attributes: Sequence[Attribute], n_clusters: int, *, seed: int = 0) -> dict[str, Any]:
     """Cluster samples by k-means, and compare the clusters with attributes.
 
     Parameters

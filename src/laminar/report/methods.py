@@ -15,7 +15,7 @@ from laminar.baselines import LabelSpreading, PooledLDA
 from laminar.evaluation.tables import layer_features
 from laminar.nmf.nmf import NMF
 
-from .subject import Attribute, Place, Subject
+from .subject import Attribute, Place, Subject, title_of
 from .variance import Affine, best_explained, explained
 from .variance import affine as affine_of
 
@@ -142,7 +142,7 @@ def own_prediction(subject: Subject) -> list[Method]:
     if not isinstance(classes, dict) or not subject.given:
         return []
     for attribute in subject.attributes:
-        named = {name if isinstance(name, str) else f"attribute {name}": name for name in classes}
+        named = {title_of(name): name for name in classes}
         name = named.get(attribute.name)
         if name is None or name not in getattr(model, "labels_", {}):
             continue

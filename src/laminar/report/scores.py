@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
-from sklearn.model_selection import GroupKFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
 from laminar._base.spectral import kmeans
 from laminar._utils import threads
 from laminar._utils.progress import track
 from laminar.evaluation.probe import cross_validated_prediction, linear_prediction
 
-from .errors import MIN_SCORED, is_gain, standard_error
+from .errors import MIN_SCORED, is_gain
 from .methods import Method, labelled, layers, own_prediction, unlabelled
-from .subject import Attribute, Subject, read_subject
+from .subject import Attribute, Subject
 
 METRICS = ("clusters", "classifier")
 N_FOLDS, N_SHUFFLES = 5, 20
@@ -235,7 +235,9 @@ def _withheld(subject: Subject, own: list[Method], verbose: int) -> Scores:
     """Score models that are fitted again, five times, each time with the labels of a fifth of the samples withheld."""
     nothing = Scores([Row(m) for m in own], {m: {} for m in METRICS}, [], "none")
     if subject.X is None or not subject.is_training:
-        why = "The model was given every label that is known, and the data are not at hand to fit it again without some."
+        why = (
+            "The model was given every label that is known, and the data are not at hand to fit it again without some."
+        )
         return replace(nothing, why=why)
     if max(int(attribute.given.sum()) for attribute in subject.attributes) < MIN_SCORED:
         return replace(nothing, why=f"Fewer than {MIN_SCORED} labels are known, all of them given to the model.")
@@ -259,6 +261,8 @@ def _folds(subject: Subject) -> list[np.ndarray]:
     first = max(subject.attributes, key=lambda attribute: attribute.known.sum()).codes[known]
     groups = subject.data.groups
     splitter: Any = StratifiedKFold(N_FOLDS, shuffle=True, random_state=subject.seed)
+    if np.unique(first, return_counts=True)[1].max() < N_FOLDS:  # which a stratified splitter refuses
+        splitter = KFold(N_FOLDS, shuffle=True, random_state=subject.seed)
     if groups is not None and len(np.unique(groups[known])) >= N_FOLDS:
         splitter, groups = GroupKFold(N_FOLDS), groups[known]
     masks = []
@@ -315,7 +319,9 @@ def _joined(parts: list[Scores], subject: Subject, own: list[Method], fixed: lis
                     row.right[metric][name] = np.fmax.reduce(arrays)  # every sample is scored in one fold
             shares = [part.chance[metric][name] for part in parts if name in part.chance[metric]]
             if metric == "classifier":
-                chance[metric][name] = float(np.bincount(attribute.codes[attribute.known]).max() / attribute.known.sum())
+                chance[metric][name] = float(
+                    np.bincount(attribute.codes[attribute.known]).max() / attribute.known.sum()
+                )
             elif shares:
                 chance[metric][name] = float(np.mean(shares))
     return Scores(rows, chance, subject.attributes, "withheld")

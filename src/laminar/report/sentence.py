@@ -126,7 +126,9 @@ def _phrase(scores: Scores, attribute: Attribute, row: Row, metric: str, noun: s
 def _with(name: str) -> str:
     if name == "chance":
         return "by chance"
-    return "with " + (f"the {name} itself" if name.endswith("input") else name.replace(", same labels", " given the same"))
+    return "with " + (
+        f"the {name} itself" if name.endswith("input") else name.replace(", same labels", " given the same")
+    )
 
 
 def _variance(scores: Scores) -> str:

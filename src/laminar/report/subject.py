@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -223,19 +223,25 @@ def read_subject(
         raise ValueError(f"{type(model).__name__} has no layers to report on: SlowFeatureNMF has, for sequences.")
     data = X if isinstance(X, Dataset) else _dataset(model, X, groups, image_shape)
     views = None if data.X is None else {name: _array(view) for name, view in data.views().items()}
-    labels = data.labels if labels is None else labels
-    known = _attributes(labels, data.n_samples)
-    masks = _given_masks(model, known, given, data.n_samples)
+    texts = _texts(data.labels if labels is None else labels, data.n_samples)
+    learned = _given(model, texts) if given is None else _texts(given, data.n_samples)
     n_fitted = len(model.layers_[-1].representation)
+    if is_training is None:
+        is_training = data.n_samples == n_fitted or not n_fitted
+    if not is_training and _uses_labels(model):
+        raise ValueError(
+            f"a report on {type(model).__name__}, which learns from labels, is of the {n_fitted} samples of its fit: "
+            "baselines are given the same labels. laminar.layer_attribute_table scores new samples."
+        )
     return Subject(
         model,
         views,
         data,
         [
-            Attribute(name, classes, codes, mask & (codes >= 0))
-            for (name, classes, codes), mask in zip(known, masks, strict=True)
+            _attribute(name, known, _is_known(learned.get(name), len(known)))
+            for name, known in _known(texts, learned).items()
         ],
-        is_training=data.n_samples == n_fitted if is_training is None else is_training,
+        is_training=is_training,
         run=dict(run or {}),
         noun=_noun(noun, data),
         seed=seed,
@@ -269,25 +275,45 @@ def _array(X: Any) -> Any:
     return sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
 
 
-def _attributes(labels: Any, n_samples: int) -> list[tuple[str, list[str], np.ndarray]]:
-    """Return name, classes and codes of labels; attributes without a known label are left out."""
-    if labels is None:
-        return []
+def _texts(labels: Any, n_samples: int) -> dict[str, np.ndarray]:
+    """Return the classes of each sample as text, None where unknown, by attribute."""
+    if labels is None or (isinstance(labels, Mapping) and not labels):
+        return {}
     if isinstance(labels, Mapping):
         import pandas
 
         labels = pandas.DataFrame({str(name): pandas.Series(list(column)) for name, column in labels.items()})
     read = read_labels(labels, n_samples)
-    found = []
+    found = {}
     for name, attribute in zip(attribute_names(read), read, strict=True):
-        if len(attribute.classes):
-            texts = [str(value) for value in attribute.classes]
-            order = sorted(range(len(texts)), key=lambda i: natural(texts[i]))
-            position = np.empty(len(order) + 1, dtype=np.int64)
-            position[order], position[-1] = np.arange(len(order)), -1
-            title = name if isinstance(name, str) else f"attribute {name}"
-            found.append((title, [texts[i] for i in order], position[attribute.codes]))
+        texts = np.array([*map(str, attribute.classes), None], dtype=object)
+        found[title_of(name)] = texts[attribute.codes]
     return found
+
+
+def title_of(name: Any) -> str:
+    """Return the name of an attribute on the page; those without a name have a position."""
+    return name if isinstance(name, str) else f"attribute {name}"
+
+
+def _attribute(name: str, texts: np.ndarray, given: np.ndarray) -> Attribute:
+    classes = sorted({text for text in texts if text is not None}, key=natural)
+    position: dict[str | None, int] = {text: i for i, text in enumerate(classes)} | {None: -1}
+    codes = np.array([position[text] for text in texts], dtype=np.int64)
+    return Attribute(name, classes, codes, given & (codes >= 0))
+
+
+def _is_known(texts: np.ndarray | None, n_samples: int) -> np.ndarray:
+    return np.zeros(n_samples, dtype=bool) if texts is None else np.array([text is not None for text in texts])
+
+
+def _known(labels: dict[str, np.ndarray], given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return labels, filled with those that were given; attributes without any are left out."""
+    filled = {
+        name: np.where(np.equal(texts, None), given[name], texts) if name in given else texts
+        for name, texts in labels.items()
+    }
+    return {name: texts for name, texts in filled.items() if not np.equal(texts, None).all()}
 
 
 def natural(text: str) -> list[tuple[int, float, str]]:
@@ -302,15 +328,17 @@ def natural(text: str) -> list[tuple[int, float, str]]:
     return [(0, float(part), "") if i % 2 else (1, 0.0, part) for i, part in enumerate(parts) if part]
 
 
-def _given_masks(model: Any, known: Sequence[tuple], given: Any, n_samples: int) -> list[np.ndarray]:
-    """Return, for each attribute, the samples whose label the model was given."""
-    if given is not None:
-        masks = {name: codes >= 0 for name, _, codes in _attributes(given, n_samples)}
-        return [masks.get(name, np.zeros(n_samples, dtype=bool)) for name, _, _ in known]
-    uses = hasattr(model, "classes_") or getattr(model, "_uses_labels", False)
+def _given(model: Any, labels: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the labels that a model is taken to have been given: all, if it uses labels, of the attributes it has."""
+    if not _uses_labels(model):
+        return {}
     names = getattr(model, "attributes_", None)
-    titles = None if names is None else [name if isinstance(name, str) else f"attribute {name}" for name in names]
-    return [np.full(n_samples, uses and (titles is None or name in titles)) for name, _, _ in known]
+    titles = labels if names is None else {title_of(name) for name in names}
+    return {name: texts for name, texts in labels.items() if name in titles}
+
+
+def _uses_labels(model: Any) -> bool:
+    return hasattr(model, "classes_") or getattr(model, "_uses_labels", False)
 
 
 def _noun(noun: str | tuple[str, str] | None, data: Dataset) -> tuple[str, str]:

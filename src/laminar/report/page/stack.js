@@ -57,7 +57,7 @@ function stackTable(metric) {
       "tbody",
       { class: "layers" },
       own.map((row) => layerRow(row, metric)),
-      others("own").map((row) => plainRow(row, metric)),
+      others("own").filter((row) => isScoredIn(row, metric)).map((row) => plainRow(row, metric)),
       others("input").map((row) => inputRow(row, metric)),
     ),
     h(
