@@ -31,6 +31,7 @@ ORDER = (
     ("recipes",),
     ("",),  # `laminar` itself, the public names
     ("report",),
+    ("studio",),
     ("testing", "cli"),
     ("__main__",),
 )

@@ -55,7 +55,7 @@ def running(folder, *options):
 
 
 class Tab:
-    """A page, with what it logged and requested. Its scripts are read by evaluate: waiting would need eval on the page."""
+    """A page, with what it logged and requested. It is polled by evaluate: waiting inside it would need eval there."""
 
     def __init__(self, browser, address, **options):
         self.context = browser.new_context(viewport={"width": 1400, "height": 900}, reduced_motion="reduce", **options)
@@ -95,8 +95,8 @@ class Tab:
     def accuracy(self):
         """Of the guesses of samples without a label; the files are named by the truth."""
         return self.get(
-            "(() => { const open = studio.samples.ids.map((_, i) => i).filter((i) => !isLabelled(i));"
-            "return open.filter((i) => values()[guess(i)] === studio.samples.ids[i].split('_')[0]).length / open.length })()"
+            "(() => { const { ids } = studio.samples, open = ids.map((_, i) => i).filter((i) => !isLabelled(i));"
+            "return open.filter((i) => values()[guess(i)] === ids[i].split('_')[0]).length / open.length })()"
         )
 
     def is_narrow(self):

@@ -160,7 +160,14 @@ class Session:
             "layer": layer,
             "map": _positions(back.maps[layer][1]) if layer in back.maps else None,
             "groups": None if guesses is not None or back.groups is None else back.groups.tolist(),
-            "fit": None if fit is None else {"version": fit.version, "seconds": fit.seconds, "number": back.number, **_counts(fit, before, attribute)},
+            "fit": None
+            if fit is None
+            else {
+                "version": fit.version,
+                "seconds": fit.seconds,
+                "number": back.number,
+                **_counts(fit, before, attribute),
+            },
             "estimates": [asdict(found) for found in back.estimates.get(attribute or "", ())],
             "guesses": None,
             "second": None,

@@ -32,8 +32,8 @@ def studio(
 ) -> None:
     """Label samples on a local page, and see the layers change: the model is refitted after every label.
 
-    Labels are written at once to a CSV that laminar fit --labels takes; the same call goes on where it stopped. The page
-    is open to this machine alone, at the address that is printed. Ctrl-C ends it.
+    Labels are written at once to a CSV that laminar fit --labels takes; the same call goes on where it stopped. The
+    page is open to this machine alone, at the address that is printed. Ctrl-C ends it.
 
     \b
     Examples:
@@ -62,7 +62,7 @@ def studio(
             _serve(found, name, port, browser, terminal)
         finally:
             labels.close()
-        terminal.inform(f"The labels are in {path}: {_next(data, path)}")
+        terminal.inform(f"The labels are in {path}, for laminar fit --labels.")
 
 
 def _serve(found: Any, name: str, port: int, browser: bool, terminal: Terminal) -> None:
@@ -136,12 +136,6 @@ def _check_samples(samples: Dataset) -> None:
         raise ValueError("the data are on disk, too large for memory: raise --max-memory, or give fewer samples.")
     if samples.n_samples < 2:
         raise ValueError(f"{samples.n_samples} sample: give at least two, better a hundred.")
-
-
-def _next(data: Path, path: Path) -> str:
-    import shlex
-
-    return f"laminar fit {shlex.quote(str(data))} --labels {shlex.quote(str(path))}"
 
 
 def _writers(data: Path, labels: Path, name: str, seed: int) -> dict[str, tuple[Path, Any]]:
