@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from laminar.report.display import top
 from laminar.report.document import SHARED_SCRIPTS, SHARED_STYLES, document, read_page
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ SCRIPTS = (
 )
 MAX_SIDE = 64  # pixels of a picture
 MAX_BYTES = 16_000_000  # of all pictures
+MAX_COLUMNS = 24  # of a table whose values are shown; of more the largest are
 
 
 def page(data: Dataset, name: str, labels: Path, command: str) -> str:
@@ -61,6 +63,7 @@ def page(data: Dataset, name: str, labels: Path, command: str) -> str:
         "ids": [str(name) for name in data.ids],
         "noun": _noun(data),
         "pictures": pictures(data),
+        "features": features(data),
         "name": name,
         "csv": labels.name,
         "path": str(labels),
@@ -84,6 +87,43 @@ def _noun(data: Dataset) -> tuple[str, str]:
     if isinstance(data.image_shape, tuple):
         return ("image", "images") if data.groups is None else ("frame", "frames")
     return "sample", "samples"
+
+
+def features(data: Dataset) -> dict[str, Any] | None:
+    """Return what is shown of a sample that is no image: its values, or its features with the largest ones.
+
+    Parameters
+    ----------
+    data : Dataset
+        The samples.
+
+    Returns
+    -------
+    dict or None
+        ``names`` with ``values``, all of each sample in turn, or ``largest``, positions; None for images.
+
+    Examples
+    --------
+    >>> from laminar import Dataset
+    >>> data = Dataset(np.array([[14.2, 1.7]]), np.array(["a"]), feature_names=np.array(["alcohol", "ash"]))
+    >>> features(data)["values"].tolist() == [np.float32(14.2), np.float32(1.7)]
+    True
+    """
+    if isinstance(data.image_shape, tuple):
+        return None
+    X: Any = data.X
+    names = data.feature_names if isinstance(data.feature_names, np.ndarray) else np.arange(1, X.shape[1] + 1)
+    if isinstance(X, np.ndarray) and X.shape[1] <= MAX_COLUMNS:
+        raw = X if data.scaling is None else X * data.scaling.scale + data.scaling.mean  # type: ignore[union-attr]
+        return {"names": [str(name) for name in names], "values": raw.astype(np.float32).ravel()}
+    found = top(X)
+    positions, place = np.unique(found["features"], return_inverse=True)
+    shown = np.where(found["weights"] != 0, place.ravel(), len(positions))  # of fewer entries the rest is no feature
+    return {
+        "names": [*(str(names[j]) for j in positions), ""],
+        "largest": shown.astype(np.uint32),
+        "n_largest": found["n_top"],
+    }
 
 
 def pictures(data: Dataset, max_side: int = MAX_SIDE, max_bytes: int = MAX_BYTES) -> dict[str, Any] | None:

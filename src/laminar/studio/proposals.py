@@ -68,7 +68,7 @@ def propose(
     half = n_proposals - n_proposals // EVERY
     uncertain = [] if probabilities is None else least_certain(probabilities, chosen, half)
     different = [] if features is None else least_like(features, known, chosen, half)
-    ranked = _alternate(uncertain, different)
+    ranked = _alternate([(uncertain, "uncertain"), (different, "different")][:: -1 if n_since % 2 else 1])
     for i, row in enumerate(draws):
         # The first after four other labels, wherever the order of the others then is.
         place = max(0, EVERY - 1 - n_since) + EVERY * i
@@ -76,10 +76,11 @@ def propose(
     return ranked[:n_proposals]
 
 
-def _alternate(uncertain: Sequence[int], different: Sequence[int]) -> list[Proposal]:
+def _alternate(rankings: Sequence[tuple[Sequence[int], str]]) -> list[Proposal]:
+    """Return the first of each ranking, then the second of each, and so on; no sample twice."""
     found: dict[int, str] = {}
-    for i in range(max(len(uncertain), len(different))):
-        for rows, reason in ((uncertain, "uncertain"), (different, "different")):
+    for i in range(max(len(rows) for rows, _ in rankings)):
+        for rows, reason in rankings:
             if i < len(rows):
                 found.setdefault(int(rows[i]), reason)
     return [Proposal(row, reason) for row, reason in found.items()]

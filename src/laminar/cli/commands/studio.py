@@ -52,6 +52,7 @@ def studio(
         name = data.resolve().name.split(".")[0]
         path = output or Path(f"{name}-labels.csv")
         _check_path(path)
+        address = _listening(port)
         samples = read_samples([data], reading, terminal)
         _check_samples(samples)
         labels = LabelFile(path, samples)
@@ -59,13 +60,13 @@ def studio(
             for note in labels.notes:
                 terminal.inform(note)
             found = Session(samples, labels, _writers(data, path, name, seed), seed)
-            _serve(found, name, port, browser, terminal)
+            _serve(found, name, address, browser, terminal)
         finally:
             labels.close()
         terminal.inform(f"The labels are in {path}, for laminar fit --labels.")
 
 
-def _serve(found: Any, name: str, port: int, browser: bool, terminal: Terminal) -> None:
+def _serve(found: Any, name: str, address: Any, browser: bool, terminal: Terminal) -> None:
     """Answer requests until Ctrl-C."""
     import uvicorn
 
@@ -75,8 +76,7 @@ def _serve(found: Any, name: str, port: int, browser: bool, terminal: Terminal) 
     from ..provenance import command
 
     terminal.progress.stage("making the page")
-    token, address = secrets.token_urlsafe(16), _listening(port)
-    port = address.getsockname()[1]
+    token, port = secrets.token_urlsafe(16), address.getsockname()[1]
     app = build(found, page(found.data, name, found.labels.path, command()), token, port)
     config = uvicorn.Config(
         app,

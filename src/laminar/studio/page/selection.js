@@ -38,7 +38,20 @@ function showOne(i) {
   }
   const picture = studio.samples.sprite ? face(i, { on: { click: () => toggle(i) } }, 132) : null;
   const words = h("div", {}, h("div", { class: "idn" }, studio.samples.ids[i]), h("dl", { class: "facts" }, facts));
-  return h("div", { class: "one" }, picture, words);
+  return [h("div", { class: "one" }, picture, words), showFeatures(i)];
+}
+
+/* The values of a sample that is no image, or the names of its largest features. */
+function showFeatures(i) {
+  const { features } = studio.samples;
+  if (!features) return null;
+  const { names, values: numbers, largest, n_largest: k } = features;
+  if (!numbers) {
+    const words = Array.from(largest.subarray(i * k, (i + 1) * k), (j) => names[j]).filter((name) => name);
+    return h("p", { class: "small words" }, words.join(", "));
+  }
+  const row = numbers.subarray(i * names.length, (i + 1) * names.length);
+  return h("dl", { class: "facts features" }, names.map((name, j) => [h("dt", {}, name), h("dd", {}, digits(row[j]))]));
 }
 
 function showMany(chosen) {
