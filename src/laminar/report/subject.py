@@ -123,8 +123,8 @@ class Subject:
     def places(self) -> list[Place]:
         """The layers, from the input up."""
         if self.has_views:
-            return [Place(name, *place) for name, place in layer_places(self.model).items()]
-        return [Place(re.sub(r" \(\d+\)$", "", name), i) for i, name in enumerate(layer_names(self.model))]
+            return [Place(_bare(name), *place) for name, place in layer_places(self.model).items()]
+        return [Place(_bare(name), i) for i, name in enumerate(layer_names(self.model))]
 
     def features(self, place: Place, readout: str | None = None) -> np.ndarray:
         """Return the features of the samples in a layer, see `laminar.layer_features`.
@@ -165,6 +165,11 @@ class Subject:
         if self.n_samples <= MAX_SAMPLES:
             return np.arange(self.n_samples)
         return np.sort(np.random.default_rng(self.seed).choice(self.n_samples, MAX_SAMPLES, replace=False))
+
+
+def _bare(name: str) -> str:
+    """Return the name of a layer without the number of its components."""
+    return re.sub(r" \(\d+\)$", "", name)
 
 
 def read_subject(

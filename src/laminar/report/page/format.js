@@ -1,10 +1,10 @@
-/* Numbers and counts as text. */
-const share = (value) => (value === null || value === undefined ? "–" : `${Math.round(100 * value)} %`);
+/* Numbers and counts as text; a number and its % are never on two lines. */
+const share = (value) => (value === null || value === undefined ? "–" : `${Math.round(100 * value)}\u00a0%`);
 
 /* One digit more where there is little: 0.4 %, not 0 %. */
 function fineShare(value) {
   if (value === null || value === undefined) return "–";
-  return `${(100 * value).toFixed(value < 0.0995 && value > 0 ? 1 : 0).replace(/\.0$/, "")} %`;
+  return `${(100 * value).toFixed(value < 0.0995 && value > 0 ? 1 : 0).replace(/\.0$/, "")}\u00a0%`;
 }
 
 const whole = (number) => number.toLocaleString("en");
