@@ -12,7 +12,6 @@ from laminar.io import TextReader
 from laminar.report import Report, report
 from laminar.report.subject import Subject, read_subject
 
-KINDS = ("images", "table", "texts", "spectra")
 WORDS = ("river stone water boat fish", "engine wheel road brake fuel", "violin choir melody drum tempo")
 
 
