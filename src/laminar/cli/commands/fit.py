@@ -73,7 +73,7 @@ def fit(
 
     \b
     Examples:
-      laminar fit faces/ --labels few.csv -o faces.laminar --report faces.html
+      laminar fit faces/ --labels few.csv -o faces.laminar
       laminar fit faces/ --model deep-semi-nmf --layers 100,40 -o deep.laminar
       laminar fit wine.csv --id-column bottle --label-columns cultivar --scale standard -o wine.laminar
       laminar fit faces/ --model nmf --checkpoint run.ckpt --resume -o long.laminar

@@ -47,8 +47,8 @@ def report(
 
     \b
     Examples:
-      laminar report faces.laminar --labels all.csv --open
-      laminar report wine.laminar -o wine.html
+      laminar report wine.laminar --open
+      laminar report faces.laminar --labels all.csv --map pca -o faces.html
     """  # noqa: D301 -- click keeps the line breaks of a paragraph after the character \b
     with session(quiet, as_json, debug) as terminal:
         from laminar._persistence.model_file import read_model
