@@ -81,8 +81,8 @@ def threshold(n_layers: int) -> float:
 
     Examples
     --------
-    >>> float(threshold(1)), float(round(threshold(4), 2))
-    (2.0, 2.53)
+    >>> [round(threshold(n), 2) for n in (1, 4)]
+    [2.0, 2.53]
     """
     return float(norm.isf(LEVEL / n_layers))
 

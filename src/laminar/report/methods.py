@@ -146,10 +146,24 @@ def own_prediction(subject: Subject) -> list[Method]:
         name = named.get(attribute.name)
         if name is None or name not in getattr(model, "labels_", {}):
             continue
-        labels = model.labels_[name] if subject.is_training else model.predict(subject.X, attribute=name)
-        position = {title: i for i, title in enumerate(attribute.classes)}
-        found[attribute.name] = np.array([position.get(str(label), -1) for label in labels])
+        labels = np.asarray(model.labels_[name])
+        if len(labels) == subject.n_samples and (named_as := _class_codes(labels, attribute)) is not None:
+            found[attribute.name] = named_as
     return [Method("own prediction", "own", predicted=found, is_given=True)] if found else []
+
+
+def _class_codes(labels: np.ndarray, attribute: Attribute) -> np.ndarray | None:
+    """Return predicted labels as positions of classes; a sample whose label was given has both.
+
+    None where they do not agree: the model was given labels of another kind.
+    """
+    codes = np.full(len(labels), -1)
+    for label in np.unique(labels):
+        known = np.unique(attribute.codes[(labels == label) & attribute.given])
+        if len(known) > 1:
+            return None
+        codes[labels == label] = known[0] if len(known) else -1
+    return codes
 
 
 def unlabelled(subject: Subject) -> list[Method]:

@@ -115,6 +115,7 @@ def report(
     map: str = "tsne",
     cache: str | os.PathLike | None = None,
     seed: int = 0,
+    max_samples: int = 3000,
     verbose: int = 0,
 ) -> Report:
     """Report what the layers of a fitted model hold, beside baselines.
@@ -150,6 +151,8 @@ def report(
         File, .npz, in which the maps are kept for the next report.
     seed : int, default=0
         Seed of maps, clusters and baselines.
+    max_samples : int, default=3000
+        Number of samples on the page, drawn at random where there are more; scores are of all.
     verbose : int, default=0
         1 shows progress.
 
@@ -179,5 +182,6 @@ def report(
         run=run,
         is_training=is_training,
         seed=seed,
+        max_samples=max_samples,
     )
     return Report(record(subject, map=map, cache=cache, verbose=verbose))

@@ -112,6 +112,7 @@ def score(subject: Subject, *, verbose: int = 0) -> Scores:
     Examples
     --------
     >>> from laminar import NMF
+    >>> from laminar.report.subject import read_subject
     >>> rng = np.random.default_rng(0)
     >>> X = np.kron(np.eye(2), np.ones((20, 4))) + 0.1 * rng.random((40, 8))
     >>> scores = score(read_subject(NMF(2, random_state=0).fit(X), X, labels={"half": ["a"] * 20 + ["b"] * 20}))

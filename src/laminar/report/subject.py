@@ -17,8 +17,6 @@ from laminar._utils.labels import attribute_names, read_groups, read_labels
 from laminar.evaluation.tables import layer_features, layer_names, layer_places
 from laminar.io.dataset import Dataset
 
-MAX_SAMPLES = 3000  # on the page: a map, thumbnails and codes of more are neither small nor fast
-
 
 @dataclass(frozen=True, eq=False)
 class Attribute:
@@ -86,6 +84,8 @@ class Subject:
         What a sample is called: one, and several.
     seed : int
         Seed of all that is drawn.
+    max_samples : int
+        Number of samples on the page, drawn at random where there are more.
     """
 
     model: Any
@@ -96,6 +96,7 @@ class Subject:
     run: dict[str, Any] = field(default_factory=dict)
     noun: tuple[str, str] = ("sample", "samples")
     seed: int = 0
+    max_samples: int = 3000
 
     @property
     def n_samples(self) -> int:
@@ -123,8 +124,8 @@ class Subject:
     def places(self) -> list[Place]:
         """The layers, from the input up."""
         if self.has_views:
-            return [Place(name, *place) for name, place in layer_places(self.model).items()]
-        return [Place(re.sub(r" \(\d+\)$", "", name), i) for i, name in enumerate(layer_names(self.model))]
+            return [Place(_bare(name), *place) for name, place in layer_places(self.model).items()]
+        return [Place(_bare(name), i) for i, name in enumerate(layer_names(self.model))]
 
     def features(self, place: Place, readout: str | None = None) -> np.ndarray:
         """Return the features of the samples in a layer, see `laminar.layer_features`.
@@ -161,10 +162,15 @@ class Subject:
 
     @cached_property
     def shown(self) -> np.ndarray:
-        """The samples on the page: all, or `MAX_SAMPLES` at random."""
-        if self.n_samples <= MAX_SAMPLES:
+        """The samples on the page: all, or ``max_samples`` at random."""
+        if self.n_samples <= self.max_samples:
             return np.arange(self.n_samples)
-        return np.sort(np.random.default_rng(self.seed).choice(self.n_samples, MAX_SAMPLES, replace=False))
+        return np.sort(np.random.default_rng(self.seed).choice(self.n_samples, self.max_samples, replace=False))
+
+
+def _bare(name: str) -> str:
+    """Return the name of a layer without the number of its components."""
+    return re.sub(r" \(\d+\)$", "", name)
 
 
 def read_subject(
@@ -179,6 +185,7 @@ def read_subject(
     run: Mapping[str, Any] | None = None,
     is_training: bool | None = None,
     seed: int = 0,
+    max_samples: int = 3000,
 ) -> Subject:
     """Read a model and samples, in the forms that `laminar.report.report` takes.
 
@@ -204,6 +211,8 @@ def read_subject(
         Whether the samples are those of the fit; None means that they are if there are as many.
     seed : int, default=0
         Seed of all that is drawn.
+    max_samples : int, default=3000
+        Number of samples on the page.
 
     Returns
     -------
@@ -245,6 +254,7 @@ def read_subject(
         run=dict(run or {}),
         noun=_noun(noun, data),
         seed=seed,
+        max_samples=max_samples,
     )
 
 

@@ -142,8 +142,8 @@ def best_explained(X: Any, sizes: list[int], *, is_centred: bool) -> dict[int, f
     Examples
     --------
     >>> X = np.array([[0.0, 1.0], [2.0, 1.0], [4.0, 1.0]])
-    >>> best_explained(X, [1], is_centred=True)[1].round(6)
-    np.float64(1.0)
+    >>> round(best_explained(X, [1], is_centred=True)[1], 6)
+    1.0
     """
     total, n, p = variance(X), *X.shape
     if not total > 0 or not sizes:

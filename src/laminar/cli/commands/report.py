@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
 
 from ..options import Debug, Force, Json, ModelFile, Quiet, Seed
+from ..reporting import Open, open_page, write_report
 from ..terminal import Terminal, session
 
 if TYPE_CHECKING:
     from laminar._persistence.model_file import ModelFile as File
     from laminar.io.dataset import Dataset
-
-Open = Annotated[bool, typer.Option("--open/--no-open", help="Open the report in a browser, where there is a display.")]
 
 
 def report(
@@ -51,8 +47,8 @@ def report(
 
     \b
     Examples:
-      laminar report faces.laminar --labels all.csv --open
-      laminar report wine.laminar -o wine.html
+      laminar report wine.laminar --open
+      laminar report faces.laminar --labels all.csv --map pca -o faces.html
     """  # noqa: D301 -- click keeps the line breaks of a paragraph after the character \b
     with session(quiet, as_json, debug) as terminal:
         from laminar._persistence.model_file import read_model
@@ -72,7 +68,7 @@ def report(
         ids = training_samples(file, model) if samples is None else samples.ids
         known = known_labels(file, ids, samples, labels, id_column, terminal)
         given = given_labels(file)
-        write_report(
+        facts = write_report(
             file.model,
             target,
             _described(file, samples, ids),
@@ -84,50 +80,10 @@ def report(
             noun=noun,
             cache=model.with_suffix(".maps.npz"),
             seed=seed,
-            open_it=open_it,
         )
-
-
-def write_report(
-    model: Any, target: Path, data: Dataset, terminal: Terminal, *, open_it: bool = False, **options: Any
-) -> None:
-    """Write the report of a fitted model, and report it on the terminal.
-
-    Parameters
-    ----------
-    model : estimator
-        The model.
-    target : Path
-        The file.
-    data : Dataset
-        The samples of the fit; without X only what the model holds of them is shown.
-    terminal : Terminal
-        Where to report.
-    open_it : bool, default=False
-        Whether the file is opened in a browser, where there is a display.
-    **options : dict
-        Of `laminar.report.report`.
-    """
-    from laminar.report import report as report_of
-
-    terminal.progress.stage("report")
-    made = report_of(model, data, is_training=True, verbose=terminal.verbose, **options)
-    terminal.progress.stage(f"writing {target}")
-    made.save(target)
-    terminal.wrote(target)
-    terminal.show(f"{made.title}. {made.sentence}")
-    scores = made.record["scores"]
-    terminal.finish({"title": made.title, "sentence": made.sentence, "scored": scores["way"], "output": target})
-    if open_it and has_display():
-        webbrowser.open(target.resolve().as_uri())
-
-
-def has_display() -> bool:
-    """Whether a browser can show a page to who runs the command."""
-    is_seen = sys.platform in ("darwin", "win32") or bool(
-        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-    )
-    return is_seen and sys.stdout.isatty()
+        terminal.finish(facts)
+        if open_it:
+            open_page(target)
 
 
 def _samples_of_fit(file: File, paths: list[Path], terminal: Terminal) -> Dataset:

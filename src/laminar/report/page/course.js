@@ -23,9 +23,10 @@ function timeline({ name, samples, signal, starts, phases, cost, true: known }, 
   chart.prepend(...bands);
   const head = h("line", { class: "head", y1: 0, y2: height, "vector-effect": "non-scaling-stroke" });
   chart.append(head);
+  const hasRoom = (k) => ((starts[k + 1] ?? n) - starts[k]) / n > 0.07; // for its name
   const at = (frame) => `${(100 * frame) / Math.max(1, n - 1)}%`;
-  const names = h("div", { class: "phases" }, phases.map((phase, k) => h("span", { style: { left: at(starts[k]) } }, phase)));
-  const strip = known ? h("div", { class: "known", role: "img", "aria-label": "known phases" }, runs(known).map(([start, end, code]) => h("span", { title: code < 0 ? "unknown" : R.course.classes[code], style: { left: at(start), width: `${(100 * (end - start)) / n}%`, background: classStyle(code, R.course.classes.length).colour } }))) : null;
+  const names = h("div", { class: "phases" }, phases.map((phase, k) => (hasRoom(k) ? h("span", { style: { left: at(starts[k]) } }, phase) : null)));
+  const strip = known ? h("div", { class: "known", role: "img", "aria-label": "known phases" }, runs(known).map(([start, end, code]) => h("span", { title: code < 0 ? "unknown" : R.course.classes[code], style: { left: `${(100 * start) / n}%`, width: `${(100 * (end - start)) / n}%`, background: classStyle(code, R.course.classes.length).colour } }))) : null;
   const now = h("div"), says = h("p", { class: "small" });
   const input = h("input", { type: "range", min: 0, max: n - 1, value: Math.floor(n / 2), "aria-label": `frame of ${name || "the sequence"}`, testid: q ? null : "frame-slider", on: { input: () => go(+input.value) } });
   function go(frame) {

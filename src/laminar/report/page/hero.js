@@ -1,9 +1,10 @@
 /* Title and opening sentences, which Python writes: sentence.py. */
 const N_PEEK = 35;
+const unbroken = (text) => text.replace(/(\d) %/g, "$1\u00a0%");
 
 function drawHero() {
   put($("#title"), R.title);
-  put($("#lede"), R.lede.map(([text, isFinding]) => (isFinding ? h("b", { class: "nowrap" }, text) : text)));
+  put($("#lede"), R.lede.map(([text, isFinding]) => (isFinding ? h("b", {}, unbroken(text)) : unbroken(text))));
   const facts = [R.model, `${whole(R.n_samples)} × ${whole(R.n_features)}`];
   if (R.training.seconds !== null) facts.push(`fitted in ${digits(R.training.seconds)} s`);
   facts.push(`laminar ${R.version}`);

@@ -1,6 +1,3 @@
-/* A share whose sign stays on the line of its number. */
-const percent = (value) => share(value).replace(" ", "\u00a0");
-
 /* What the last refit changed, and how accurate the model is estimated to be. */
 function showChanges() {
   const { view } = studio, { fit } = view, changes = view.changes || [];
@@ -34,14 +31,14 @@ function showEstimate() {
   }
   const sentence = `of ${last.n} drawn at random guessed right, without their own labels`;
   const beside =
-    `95\u00a0%: ${percent(last.low)} to ${percent(last.high)}. ` +
-    `Linear classifier ${percent(last.linear)}, most frequent value ${percent(last.largest)}.`;
+    `95\u00a0%: ${share(last.low)} to ${share(last.high)}. ` +
+    `Linear classifier ${share(last.linear)}, most frequent value ${share(last.largest)}.`;
   put(
     $("#estimate"),
     h(
       "div",
       { class: "est" },
-      h("div", { class: "big" }, percent(last.accuracy)),
+      h("div", { class: "big" }, share(last.accuracy)),
       h("div", { class: "small" }, sentence, h("br"), h("span", { class: "quiet" }, beside)),
       estimates.length > 1 ? estimateCurve(estimates) : null,
     ),
