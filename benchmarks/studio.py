@@ -21,7 +21,7 @@ from laminar.studio.fits import Fitter, moved_map, plane
 from laminar.studio.proposals import open_draws, propose
 
 COUNTS = (20, 40, 80)  # labels at which it is scored
-SETS = ("faces", "orl", "yale")
+SETS = ("faces", "orl")
 
 
 def samples(name: str, seed: int) -> tuple[np.ndarray, np.ndarray]:

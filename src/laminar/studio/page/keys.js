@@ -22,6 +22,12 @@ function nextAttribute() {
   if (names.length) viewAttribute(names[(names.indexOf(studio.attribute) + 1) % names.length]);
 }
 
+/* Enter labels from the page, and from a sample or a value that was just clicked; other buttons keep it. */
+function isForLabel(target) {
+  if (!target.matches("button, a, canvas, summary")) return true;
+  return target.matches(".thumb, .chip.text, .values button") && studio.selected.size > 0 && studio.value.trim() !== "";
+}
+
 function listenToKeys() {
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || $("#help").open) return;
@@ -29,7 +35,7 @@ function listenToKeys() {
       if (event.key === "Escape") event.target.blur();
       return;
     }
-    if (event.key === "Enter" && !event.target.matches("button, a, canvas")) giveLabel(studio.value.trim());
+    if (event.key === "Enter" && isForLabel(event.target)) giveLabel(studio.value.trim());
     else if (/^[1-9]$/.test(event.key)) chooseValue(+event.key - 1);
     else if (KEYS[event.key] && !(event.target.matches("canvas") && event.key === "0")) KEYS[event.key]();
     else return;

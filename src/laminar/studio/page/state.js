@@ -1,7 +1,8 @@
 /* What the page knows: the samples, the labels as the server has them, the model's view, and what is selected here. */
 const studio = {
   samples: null, // { ids, noun, sprite, csv, command, folder }
-  version: -1, // of the labels; a change of others is refused
+  version: -1, // of the labels that are shown
+  base: -1, // of these and of what was sent since; a change of other labels is refused
   revision: -1, // of the view
   attribute: null, // in view; null is a new one
   labels: [], // [{ name, values, codes }]

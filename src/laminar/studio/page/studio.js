@@ -36,13 +36,16 @@ function show(found) {
   const { labels, view, progress } = found, before = studio.view;
   const isFirst = studio.version < 0;
   Object.assign(studio, { version: found.version, revision: found.revision, undo: found.undo, redo: found.redo });
+  studio.base = Math.max(studio.base, found.version);
   if (labels) studio.labels = labels;
   if (isFirst) studio.attribute = found.attribute;
-  if (view) studio.view = view;
+  const isGone = labels && studio.attribute !== null && !column() && studio.version >= studio.base;
+  if (isGone) studio.attribute = studio.labels[0]?.name ?? null;
+  if (view && found.attribute === studio.attribute) studio.view = view;
+  else if (view) studio.revision = -1; // of another attribute: the next answer has this one
   showBusy(progress);
   if (found.error) showNotice(found.error);
-  if (labels || view) {
-    if (studio.attribute !== null && !column()) studio.attribute = studio.labels[0]?.name ?? null;
+  if (studio.view && (labels || view)) {
     showAttributes();
     showValues();
     showMap(before?.map != null);
@@ -96,6 +99,7 @@ function showBusy(progress) {
 function viewAttribute(name) {
   studio.attribute = name;
   studio.revision = -1;
+  studio.view = { ...studio.view, guesses: null, second: null, sure: null, changes: [], estimates: [] };
   studio.selected.clear();
   studio.value = $("#value").value = "";
   showAttributes();

@@ -7,7 +7,7 @@ async function change(path, body) {
   showSaved("saving");
   showSelection();
   try {
-    await send(path, { version: studio.version, ...body });
+    studio.base = (await send(path, { version: studio.base, ...body })).version;
     showNotice("");
     showSaved("saved");
     return true;
@@ -16,8 +16,6 @@ async function change(path, body) {
     return false;
   } finally {
     isSending = false;
-    await refresh();
-    showSelection();
   }
 }
 
@@ -27,27 +25,30 @@ async function giveLabel(value) {
   if (!attribute) return askFor($("#attribute"), "Name the attribute, such as identity.");
   if (value === "") return askFor($("#value"), "Type a value, or choose one.");
   const { ids } = studio.samples, wasProposed = studio.isProposed, isNew = studio.attribute === null;
-  if (isNew) studio.attribute = attribute; // the answer shows it
   const isSaved = await change("/labels", { attribute, value, samples: chosen.map((i) => ids[i]) });
-  if (!isSaved) {
-    if (isNew && !column()) studio.attribute = null;
-    showAttributes();
-    return;
-  }
-  studio.selected.clear();
-  if (!wasProposed || value === null) return showSelection();
-  studio.value = $("#value").value = ""; // of the next one it is another, more often than not
+  if (isSaved && isNew) studio.attribute = attribute;
+  if (isSaved) select([]); // before the answer of refresh: what is selected meanwhile stays
+  await refresh();
+  showSelection();
+  if (!isSaved || !wasProposed || value === null || studio.selected.size) return;
+  if (studio.value.trim() === value) studio.value = $("#value").value = ""; // the next one mostly has another
   showValues();
   takeNext();
 }
+
+async function step(path) {
+  await change(path, {});
+  await refresh();
+  showSelection();
+}
+
+const undo = () => studio.undo && step("/undo");
+const redo = () => studio.redo && step("/redo");
 
 function askFor(field, sentence) {
   showNotice(sentence);
   field.focus();
 }
-
-const undo = () => studio.undo && change("/undo", {});
-const redo = () => studio.redo && change("/redo", {});
 
 /* Write a file; one that exists is replaced when the button is pressed again. */
 function writer(button, path) {
