@@ -232,8 +232,8 @@ def natural(text: str) -> list[tuple[int, int, str]]:
 
 
 def _counts(fit: Fit, before: Fit | None, attribute: str | None) -> dict[str, int]:
-    """Return the number of labels that a fit and the one before it were given."""
-    frames = {"n_labels": fit.frame, "n_before": None if before is None else before.frame}
+    """Return the number of labels that a fit and the one before it, if there is one, were given."""
+    frames = {"n_labels": fit.frame, "n_before": fit.frame if before is None else before.frame}
     return {
         name: 0 if frame is None or attribute not in frame else int(frame[attribute].notna().sum())
         for name, frame in frames.items()

@@ -149,6 +149,7 @@ class Scatter {
       drawMark(context, x, y, this.radius, isLit ? style.of(i) : { colour: dim, shape: SHAPES.disc }, paper, isLit);
     }
     context.globalAlpha = 1;
+    this.pictured = new Set(pictures);
     for (const i of pictures) this.drawPicture(i, at[2 * i], at[2 * i + 1]);
   }
 
@@ -162,8 +163,8 @@ class Scatter {
   }
 
   drawRings() {
-    const ink = token("--ink"), paper = token("--sheet"), accent = token("--accent");
-    for (const i of this.marked()) this.ring(i, ink, 1.3, 2);
+    const { picture } = this, ink = token("--ink"), paper = token("--sheet"), accent = token("--accent");
+    for (const i of this.marked()) if (!picture || this.pictured.has(i)) this.ring(i, ink, 1.3, 2); // not on others' pictures
     for (const i of this.picked()) {
       this.ring(i, paper, 5, 4);
       this.ring(i, accent, 2.5, 4);
@@ -180,7 +181,7 @@ class Scatter {
     context.lineWidth = thickness;
     context.strokeStyle = colour;
     context.beginPath();
-    if (picture) context.rect(x - picture / 2 - gap, y - picture / 2 - gap, picture + 2 * gap, picture + 2 * gap);
+    if (this.pictured.has(i)) context.rect(x - picture / 2 - gap, y - picture / 2 - gap, picture + 2 * gap, picture + 2 * gap);
     else context.arc(x, y, this.radius + gap, 0, 7);
     context.stroke();
   }

@@ -1,24 +1,34 @@
 /* What the last refit changed, and how accurate the model is estimated to be. */
 function showChanges() {
-  const { view } = studio, { fit } = view, changes = view.changes || [];
+  const { view } = studio, changes = view.changes || [];
+  put($("#changed-head"), h("h2", {}, changeTitle(view)), h("p", { class: "small" }, changeText(view, changes)));
+  put($("#moved"), changes.slice(0, 8).map(changeCard));
+}
+
+function changeTitle({ fit, guesses }) {
+  if (!fit) return "Starting";
+  if (!guesses) return "No model of labels yet";
+  const more = fit.n_labels - fit.n_before;
+  if (!more) return plural(fit.n_labels, ["label", "labels"]);
+  return more > 0 ? `After ${plural(more, ["more label", "more labels"])}` : `After ${whole(-more)} fewer`;
+}
+
+function changeText({ fit, guesses }, changes) {
+  if (!fit) return "The first fit takes longest.";
+  const seconds = `fitted in ${fit.seconds.toFixed(1)} s`;
+  if (!guesses) return `${seconds}. Give two values to some ${noun()[1]}.`;
   const n = changes.reduce((sum, [, , rows]) => sum + rows.length, 0);
-  const more = fit && view.guesses ? fit.n_labels - fit.n_before : 0;
-  const title = !fit ? "Starting" : !view.guesses ? "No model of labels yet" : more > 0
-    ? `After ${whole(more)} more ${more === 1 ? "label" : "labels"}`
-    : more < 0 ? `After ${whole(-more)} fewer` : `${whole(fit.n_labels)} labels`;
-  const refit = fit ? `fitted in ${fit.seconds.toFixed(1)} s` : "the first fit takes longest";
-  const text = view.guesses ? `${refit}; ${n ? whole(n) : "no"} ${n === 1 ? "guess" : "guesses"} changed` : `${refit}. Give two values to some ${noun()[1]}.`;
-  put($("#changed-head"), h("h2", {}, title), h("p", { class: "small" }, text));
-  put(
-    $("#moved"),
-    changes.slice(0, 8).map(([was, now, rows]) =>
-      h(
-        "div",
-        { class: "mv" },
-        face(rows[0], { on: { click: () => select(rows) } }, 52),
-        h("span", {}, h("s", {}, values()[was]), h("br"), values()[now], h("br"), h("span", { class: "quiet" }, plural(rows.length, noun()))),
-      ),
-    ),
+  return `${seconds}; ${n ? plural(n, ["guess", "guesses"]) : "no guesses"} changed`;
+}
+
+/* Samples whose guess changed from one value to another. */
+function changeCard([was, now, rows]) {
+  const count = h("span", { class: "quiet" }, plural(rows.length, noun()));
+  return h(
+    "div",
+    { class: "mv" },
+    face(rows[0], { on: { click: () => select(rows) } }, 52),
+    h("span", {}, h("s", {}, values()[was]), h("br"), values()[now], h("br"), count),
   );
 }
 
@@ -54,11 +64,17 @@ function estimateCurve(estimates) {
   return h(
     "svg",
     { width, height, role: "img", "aria-label": "Estimates over the number of labels" },
-    h("line", { class: "gridl", x1: 8, x2: width - 8, y1: y(last.largest), y2: y(last.largest), "stroke-dasharray": "2 3" }),
+    h("line", {
+      class: "gridl", x1: 8, x2: width - 8, y1: y(last.largest), y2: y(last.largest), "stroke-dasharray": "2 3",
+    }),
     estimates.map((e) => h("line", { class: "gridl", x1: x(e), x2: x(e), y1: y(e.low), y2: y(e.high) })),
     h("polyline", { class: "curve", points: estimates.map((e) => `${x(e)},${y(e.accuracy)}`).join(" ") }),
     estimates.map((e) =>
-      h("circle", { cx: x(e), cy: y(e.accuracy), r: 3, fill: "var(--accent)" }, h("title", {}, `${e.n_labels} labels: ${share(e.accuracy)}`)),
+      h(
+        "circle",
+        { cx: x(e), cy: y(e.accuracy), r: 3, fill: "var(--accent)" },
+        h("title", {}, `${e.n_labels} labels: ${share(e.accuracy)}`),
+      ),
     ),
   );
 }

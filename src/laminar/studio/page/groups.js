@@ -44,7 +44,7 @@ function groupCard({ name, c, rows }, k) {
   const take = () => {
     select(open);
     if (c >= 0) chooseValue(c);
-    scrollToTop($("#top"));
+    scrollTo({ top: 0, behavior: isCalm() ? "auto" : "smooth" });
   };
   return h(
     "article",
@@ -58,13 +58,19 @@ function groupCard({ name, c, rows }, k) {
     h(
       "div",
       { class: studio.samples.sprite ? "mosaic" : "chips" },
-      cells.map((i) => face(i, { "data-sample": i, "aria-pressed": String(studio.selected.has(i)), on: { click: () => toggle(i) } })),
+      cells.map((i) =>
+        face(i, { "data-sample": i, "aria-pressed": String(studio.selected.has(i)), on: { click: () => toggle(i) } }),
+      ),
     ),
     h(
       "footer",
       {},
       open.length
-        ? h("button", { class: "linklike", type: "button", testid: `take-${k}`, on: { click: take } }, `take the ${whole(open.length)} unlabelled`)
+        ? h(
+            "button",
+            { class: "linklike", type: "button", testid: `take-${k}`, on: { click: take } },
+            `take the ${whole(open.length)} unlabelled`,
+          )
         : h("span", { class: "quiet" }, "all labelled"),
     ),
   );

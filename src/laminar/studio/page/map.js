@@ -55,7 +55,9 @@ function showMap(isMoving) {
   const isWaiting = !view?.map;
   put($("#waiting"), isWaiting ? "The first map is being made. Suggestions below can be labelled already." : "");
   const legend = "Colour is the model's guess, a ring is a label. Points move when the model is refitted.";
-  const first = `Every point is one of the ${noun()[1]}; near ones are alike to a model without labels.`;
+  const alike = studio.labels.length ? "in what the labels so far do not show" : "to a model without labels";
+  const first = `Every point is one of the ${noun()[1]}; near ones are alike ${alike}.`;
   put($("#map-says"), isWaiting ? "" : view.guesses ? legend : first);
-  $("#map").setAttribute("aria-label", `Map of ${plural(studio.samples.ids.length, noun())}: arrows, Enter, Space to add`);
+  const count = plural(studio.samples.ids.length, noun());
+  $("#map").setAttribute("aria-label", `Map of ${count}: arrows, Enter, Space to add`);
 }

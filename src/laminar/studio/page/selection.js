@@ -113,7 +113,10 @@ function showAttributes() {
     ),
     h(
       "button",
-      { class: "chip new", type: "button", "aria-pressed": String(isNew), testid: "attribute-new", on: { click: pick(null) } },
+      {
+        class: "chip new", type: "button", "aria-pressed": String(isNew), testid: "attribute-new",
+        on: { click: pick(null) },
+      },
       "new attribute",
     ),
   );

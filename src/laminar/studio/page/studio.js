@@ -67,16 +67,14 @@ function showCount() {
 }
 
 function showLast() {
-  const { undo: last } = studio, ago = last && timeAgo(last.time);
+  const { undo: last } = studio;
   $("#undo").disabled = !studio.undo;
   $("#redo").disabled = !studio.redo;
-  const value = last && (last.value === null ? "no label" : last.value);
-  put(
-    $("#last"),
-    last
-      ? ["Last: ", h("b", {}, value), ` to ${plural(last.count, noun())}, ${ago}. `, h("button", { class: "linklike", type: "button", on: { click: undo } }, "undo"), " ", h("kbd", {}, "z")]
-      : null,
-  );
+  if (!last) return put($("#last"));
+  const button = h("button", { class: "linklike", type: "button", on: { click: undo } }, "undo");
+  const value = h("b", {}, last.value === null ? "no label" : last.value);
+  const what = ` to ${plural(last.count, noun())}, ${timeAgo(last.time)}. `;
+  put($("#last"), "Last: ", value, what, button, " ", h("kbd", {}, "z"));
 }
 
 function timeAgo(time) {
@@ -93,7 +91,8 @@ function showBusy(progress) {
   const { text, seconds, usual } = progress;
   const of = usual ? ` of about ${usual.toFixed(usual < 10 ? 1 : 0)} s` : " s";
   put($("#busy-text"), `${text}, ${seconds.toFixed(1)}${of}`);
-  $("#busy-fill").style.setProperty("width", `${usual ? Math.min(97, (100 * seconds) / usual) : 100 * (1 - Math.exp(-seconds / 8))}%`);
+  const done = usual ? Math.min(0.97, seconds / usual) : 1 - Math.exp(-seconds / 8);
+  $("#busy-fill").style.setProperty("width", `${100 * done}%`);
 }
 
 function viewAttribute(name) {
