@@ -169,7 +169,7 @@ def report(
     >>> faces = make_faces(3, 2, 2, size=12, random_state=0)
     >>> model = NMF(3, random_state=0).fit(faces.X)
     >>> print(report(model, faces.X, labels={"pose": faces.pose}, image_shape=(12, 12)).sentence)
-    The model was given no labels. No layer finds pose better than the baselines do.
+    The model was given no labels. No layer finds pose (... better than the baselines do.
     """
     subject = read_subject(
         model,
