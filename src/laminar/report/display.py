@@ -17,6 +17,7 @@ from .variance import Affine
 MAX_SIDE = 64  # pixels of a picture
 MAX_BYTES = 4_000_000  # of the samples of a page, and of the components
 MAX_COLUMNS = 64  # of a table that is shown whole; of more the largest are
+MAX_TEXT = 600  # characters of a text
 N_TOP = 12  # words or columns of a component, and of a sample
 
 
@@ -204,14 +205,16 @@ def sample_values(subject: Subject, display: Display) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``values`` for images, bars and lines, ``top`` words or columns with weights for words; empty without data.
+        ``values`` for images, bars and lines, ``top`` words or columns with weights for words, ``texts`` where
+        they were given; empty without data.
     """
-    if subject.views is None:
-        return {}
     rows = subject.shown
+    texts = {} if subject.texts is None else {"texts": [str(subject.texts[i])[:MAX_TEXT] for i in rows]}
+    if subject.views is None:
+        return texts
     X = side_by_side(subject)[rows]
     if display.kind == "words":
-        return {"top": top(X)}
+        return {"top": top(X), **texts}
     values = np.clip(display.values(np.asarray(X[:, display.columns], dtype=np.float64)), 0, 1)
     is_fine = display.kind != "image" and values.size <= MAX_BYTES // 4
     stored = np.rint(values * (65535 if is_fine else 255)).astype(np.uint16 if is_fine else np.uint8)
