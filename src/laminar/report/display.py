@@ -128,14 +128,14 @@ def display_of(subject: Subject) -> Display:
     scale, mean = _scaling(data.scaling)
     raw = X * scale + mean
     if _is_line(raw, data.feature_names):
-        low, high = float(raw.min()), float(raw.max())
-        width = high - low or 1.0
-        return Display("line", slice(None), names, factor=1 / width, shift=-low / width, scale=scale, mean=mean)
+        lowest = float(raw.min())
+        width = float(raw.max()) - lowest or 1.0
+        return Display("line", slice(None), names, factor=1 / width, shift=-lowest / width, scale=scale, mean=mean)
     if X.shape[1] > MAX_COLUMNS:
         return Display("words", slice(None), names)
     low, high = raw.min(axis=0), raw.max(axis=0)
-    width = np.where(high > low, high - low, 1)
-    return Display("bars", slice(None), names, factor=1 / width, shift=-low / width, scale=scale, mean=mean)
+    span = np.where(high > low, high - low, 1)
+    return Display("bars", slice(None), names, factor=1 / span, shift=-low / span, scale=scale, mean=mean)
 
 
 def _scaling(scaling: Any) -> tuple[Any, Any]:

@@ -59,14 +59,14 @@ def lede(subject: Subject, scores: Scores) -> list[Part]:
     if scores.way == "none":
         return [*parts, [f" {scores.why} " + _variance(scores), False]]
     found = {a.name: finding(scores, a, subject.data.groups) for a in scores.attributes}
-    gains = [(a, found[a.name]) for a in scores.attributes if found[a.name] is not None]
+    gains = [(a, gain) for a in scores.attributes if (gain := found[a.name]) is not None]
     lost = [a for a in scores.attributes if found[a.name] is None and _is_scored(scores, a)]
     where = " Where it was given nothing, " if subject.given and gains else " " if gains else ""
     parts.append([where, False])
     for i, (attribute, gain) in enumerate(gains):
         if i:
             parts.append([", and " if i == len(gains) - 1 else ", ", False])
-        phrase = _phrase(scores, attribute, *gain, noun=subject.noun[1])
+        phrase = _phrase(scores, attribute, gain, subject.noun[1])
         if not i and not subject.given:
             phrase[0][0] = phrase[0][0][0].upper() + phrase[0][0][1:]
         parts += phrase
@@ -133,7 +133,8 @@ def _given(subject: Subject) -> str:
     return f"The model was given {low:,} to {high:,} of {subject.n_samples:,} labels of {_listed(list(counts), 'and')}."
 
 
-def _phrase(scores: Scores, attribute: Attribute, row: Row, metric: str, noun: str) -> list[Part]:
+def _phrase(scores: Scores, attribute: Attribute, gain: tuple[Row, str], noun: str) -> list[Part]:
+    row, metric = gain
     value, name = scores.value(row, metric, attribute.name), row.method.name
     layer = "the model itself" if row.method.kind == "own" else name if name[-1:].isdigit() else f"the {name} layer"
     best = scores.best_baseline(metric, attribute.name)

@@ -345,10 +345,10 @@ def _is_known(texts: np.ndarray | None, n_samples: int) -> np.ndarray:
 def _known(labels: dict[str, np.ndarray], given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return labels, filled with those that were given; attributes without any are left out."""
     filled = {
-        name: np.where(np.equal(texts, None), given[name], texts) if name in given else texts
+        name: np.where(_is_known(texts, len(texts)), texts, given[name]) if name in given else texts
         for name, texts in labels.items()
     }
-    return {name: texts for name, texts in filled.items() if not np.equal(texts, None).all()}
+    return {name: texts for name, texts in filled.items() if _is_known(texts, len(texts)).any()}
 
 
 def natural(text: str) -> list[tuple[int, float, str]]:
