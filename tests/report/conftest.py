@@ -46,7 +46,7 @@ def text_subject(folder) -> tuple[NMF, dict]:
     path = folder / "texts.csv"
     pandas.DataFrame({"id": [f"text {i}" for i in range(60)], "text": texts, "topic": topics}).to_csv(path, index=False)
     data = TextReader(id_column="id", column="text", label_columns=("topic",)).read(path)
-    return NMF(3, random_state=0).fit(data.X), {"X": data}
+    return NMF(3, random_state=0).fit(data.X), {"X": data, "texts": texts}
 
 
 def spectra_subject() -> tuple[SemiNMF, dict]:

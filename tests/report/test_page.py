@@ -234,6 +234,13 @@ def test_keys_move_through_report(opened):
     assert faults == []
 
 
+def test_texts_have_marked_words(opened):
+    page, _ = opened("texts")
+    marks = page.locator("#recons mark").all_inner_texts()
+    assert marks
+    assert set(marks) <= set(page.evaluate("topOfSample(S.sample, 12).map(([name]) => name)"))
+
+
 def test_theme_lasts(opened):
     page, _ = opened("table")
     by(page, "theme").click()

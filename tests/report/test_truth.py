@@ -166,7 +166,16 @@ def test_sentence_has_gain_with_baseline():
 def test_sentence_admits_no_gain():
     base = np.ones(100)
     subject, scores = _scores(np.tile([1.0, 0.0, 1.0, 1.0], 25), base)
-    assert _text(lede(subject, scores)).endswith("No layer finds pose better than the baselines do.")
+    expected = "No layer finds pose (75 % against 100 % with LDA given the same) better than the baselines do."
+    assert _text(lede(subject, scores)).endswith(expected)
+
+
+def test_sentence_is_careful_above_baseline():
+    base = np.ones(100)
+    base[:2] = 0
+    subject, scores = _scores(np.ones(100), base)
+    expected = "No layer finds pose (100 % against 98 % with LDA given the same) clearly better than the baselines do."
+    assert _text(lede(subject, scores)).endswith(expected)
 
 
 def test_gain_needs_every_baseline():

@@ -93,5 +93,4 @@ def options(
       laminar transform faces.laminar more_faces/ -o codes.csv
       laminar cluster faces.laminar --attribute identity -o clusters.csv
       laminar evaluate faces.laminar --labels all.csv
-      laminar report faces.laminar --labels all.csv
     """  # noqa: D301 -- click keeps the line breaks of a paragraph after the character \b

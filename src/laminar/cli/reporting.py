@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import webbrowser
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -42,12 +43,24 @@ def write_report(model: Any, target: Path, data: Dataset, terminal: Terminal, **
     from laminar.report import report
 
     terminal.progress.stage("report")
-    made = report(model, data, is_training=True, verbose=terminal.verbose, **options)
+    texts = _texts(data, options.get("run") or {})
+    made = report(model, data, is_training=True, texts=texts, verbose=terminal.verbose, **options)
     terminal.progress.stage(f"writing {target}")
     made.save(target)
     terminal.wrote(target)
     terminal.show(f"{made.title}. {made.sentence}")
     return {"title": made.title, "sentence": made.sentence, "scored": made.record["scores"]["way"], "output": target}
+
+
+def _texts(data: Dataset, run: Mapping[str, Any]) -> list[str] | None:
+    """Return the texts of a folder that was read, None for other data and where the files have gone."""
+    inputs = [Path(name) for name in run.get("inputs", ())]
+    if type(data.reader).__name__ != "TextReader" or data.sources is None or len(inputs) != 1 or not inputs[0].is_dir():
+        return None
+    files = [inputs[0] / source for source in data.sources]
+    if not all(file.is_file() for file in files):
+        return None
+    return [file.read_text(encoding="utf-8", errors="replace") for file in files]
 
 
 def open_page(path: Path) -> None:

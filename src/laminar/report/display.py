@@ -17,6 +17,7 @@ from .variance import Affine
 MAX_SIDE = 64  # pixels of a picture
 MAX_BYTES = 4_000_000  # of the samples of a page, and of the components
 MAX_COLUMNS = 64  # of a table that is shown whole; of more the largest are
+MAX_TEXT = 600  # characters of a text
 N_TOP = 12  # words or columns of a component, and of a sample
 
 
@@ -127,14 +128,14 @@ def display_of(subject: Subject) -> Display:
     scale, mean = _scaling(data.scaling)
     raw = X * scale + mean
     if _is_line(raw, data.feature_names):
-        low, high = float(raw.min()), float(raw.max())
-        width = high - low or 1.0
-        return Display("line", slice(None), names, factor=1 / width, shift=-low / width, scale=scale, mean=mean)
+        lowest = float(raw.min())
+        width = float(raw.max()) - lowest or 1.0
+        return Display("line", slice(None), names, factor=1 / width, shift=-lowest / width, scale=scale, mean=mean)
     if X.shape[1] > MAX_COLUMNS:
         return Display("words", slice(None), names)
     low, high = raw.min(axis=0), raw.max(axis=0)
-    width = np.where(high > low, high - low, 1)
-    return Display("bars", slice(None), names, factor=1 / width, shift=-low / width, scale=scale, mean=mean)
+    span = np.where(high > low, high - low, 1)
+    return Display("bars", slice(None), names, factor=1 / span, shift=-low / span, scale=scale, mean=mean)
 
 
 def _scaling(scaling: Any) -> tuple[Any, Any]:
@@ -204,14 +205,16 @@ def sample_values(subject: Subject, display: Display) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``values`` for images, bars and lines, ``top`` words or columns with weights for words; empty without data.
+        ``values`` for images, bars and lines, ``top`` words or columns with weights for words, ``texts`` where
+        they were given; empty without data.
     """
-    if subject.views is None:
-        return {}
     rows = subject.shown
+    texts = {} if subject.texts is None else {"texts": [str(subject.texts[i])[:MAX_TEXT] for i in rows]}
+    if subject.views is None:
+        return texts
     X = side_by_side(subject)[rows]
     if display.kind == "words":
-        return {"top": top(X)}
+        return {"top": top(X), **texts}
     values = np.clip(display.values(np.asarray(X[:, display.columns], dtype=np.float64)), 0, 1)
     is_fine = display.kind != "image" and values.size <= MAX_BYTES // 4
     stored = np.rint(values * (65535 if is_fine else 255)).astype(np.uint16 if is_fine else np.uint8)

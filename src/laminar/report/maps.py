@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.decomposition import PCA
@@ -60,7 +61,9 @@ def maps(
     if method not in METHODS:
         raise ValueError(f"map={method!r} is none of {', '.join(METHODS)}.")
     known = _read(cache)
-    found, work, computed = [], 0, {}
+    found: list[dict] = []
+    computed: Any = {}  # by key
+    work = 0
     for E in track(list(features), "maps", unit="layers", verbose=verbose):
         work += len(E)
         is_cut = method != "pca" and work > MAX_WORK and len(found) > 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -116,6 +117,7 @@ def report(
     cache: str | os.PathLike | None = None,
     seed: int = 0,
     max_samples: int = 3000,
+    texts: Sequence[str] | None = None,
     verbose: int = 0,
 ) -> Report:
     """Report what the layers of a fitted model hold, beside baselines.
@@ -153,6 +155,8 @@ def report(
         Seed of maps, clusters and baselines.
     max_samples : int, default=3000
         Number of samples on the page, drawn at random where there are more; scores are of all.
+    texts : sequence of str or None, default=None
+        The text of each sample, for texts: its beginning is shown.
     verbose : int, default=0
         1 shows progress.
 
@@ -169,7 +173,7 @@ def report(
     >>> faces = make_faces(3, 2, 2, size=12, random_state=0)
     >>> model = NMF(3, random_state=0).fit(faces.X)
     >>> print(report(model, faces.X, labels={"pose": faces.pose}, image_shape=(12, 12)).sentence)
-    The model was given no labels. No layer finds pose better than the baselines do.
+    The model was given no labels. No layer finds pose (... better than the baselines do.
     """
     subject = read_subject(
         model,
@@ -183,5 +187,6 @@ def report(
         is_training=is_training,
         seed=seed,
         max_samples=max_samples,
+        texts=texts,
     )
     return Report(record(subject, map=map, cache=cache, verbose=verbose))

@@ -53,33 +53,29 @@ def lede(subject: Subject, scores: Scores) -> list[Part]:
     -------
     list of [str, bool]
         What the model was given; for each attribute that a layer finds clearly better than every baseline its score and
-        that of the best one; and the attributes for which no layer does.
+        that of the best one; and the attributes for which no layer does, with both scores.
     """
     parts = [[_given(subject), False]]
     if scores.way == "none":
         return [*parts, [f" {scores.why} " + _variance(scores), False]]
     found = {a.name: finding(scores, a, subject.data.groups) for a in scores.attributes}
-    gains = [(a, found[a.name]) for a in scores.attributes if found[a.name] is not None]
-    lost = [a.name for a in scores.attributes if found[a.name] is None and _is_scored(scores, a)]
+    gains = [(a, gain) for a in scores.attributes if (gain := found[a.name]) is not None]
+    lost = [a for a in scores.attributes if found[a.name] is None and _is_scored(scores, a)]
     where = " Where it was given nothing, " if subject.given and gains else " " if gains else ""
     parts.append([where, False])
     for i, (attribute, gain) in enumerate(gains):
         if i:
             parts.append([", and " if i == len(gains) - 1 else ", ", False])
-        phrase = _phrase(scores, attribute, *gain, noun=subject.noun[1])
+        phrase = _phrase(scores, attribute, gain, subject.noun[1])
         if not i and not subject.given:
             phrase[0][0] = phrase[0][0][0].upper() + phrase[0][0][1:]
         parts += phrase
     if gains:
         parts.append([".", False])
     if lost:
-        names = _listed(lost)
-        text = (
-            f" For {names}, no layer does better than the baselines."
-            if gains
-            else f" No layer finds {names} better than the baselines do."
-        )
-        parts.append([text, False])
+        names, word = _losses(scores, lost)
+        text = f"For {names}, no layer does {word}" if gains else f"No layer finds {names} {word}"
+        parts.append([f" {text} than the baselines{'' if gains else ' do'}.", False])
     if not gains and not lost:
         parts.append([" Too few labels are known to score it.", False])
     return [part for part in parts if part[0]]
@@ -88,13 +84,42 @@ def lede(subject: Subject, scores: Scores) -> list[Part]:
 def finding(scores: Scores, attribute: Attribute, groups: Any) -> tuple[Row, str] | None:
     """Return the best layer with a clear gain and the metric it is of, clusters first; None where there is none."""
     for metric in METRICS:
-        values = [(scores.value(row, metric, attribute.name), i) for i, row in enumerate(scores.rows)]
-        own = [(value, -i) for value, i in values if value is not None and scores.rows[i].method.is_own]
-        if own:
-            row = scores.rows[-max(own)[1]]
-            if scores.gain(row, metric, attribute, groups) is not None:
-                return row, metric
+        own = [
+            row for row in scores.rows if row.method.is_own and scores.value(row, metric, attribute.name) is not None
+        ]
+        best = max(own, key=lambda row: scores.value(row, metric, attribute.name) or 0.0, default=None)
+        if best is not None and scores.gain(best, metric, attribute, groups) is not None:
+            return best, metric
     return None
+
+
+def best_own(scores: Scores, attribute: Attribute) -> tuple[Row, str] | None:
+    """Return the layer with the highest score and the metric it is of, clusters if they are scored."""
+    for metric in METRICS:
+        own = [
+            row for row in scores.rows if row.method.is_own and scores.value(row, metric, attribute.name) is not None
+        ]
+        if own:
+            return max(own, key=lambda row: scores.value(row, metric, attribute.name) or 0.0), metric
+    return None
+
+
+def _losses(scores: Scores, lost: Sequence[Attribute]) -> tuple[str, str]:
+    """Return the attributes with the scores of the best layer and the best baseline, and in what layers are not."""
+    names, word, before = [], "better", None
+    for attribute in lost:
+        found = best_own(scores, attribute)
+        best = None if found is None else scores.best_baseline(found[1], attribute.name)
+        if found is None or best is None:
+            names.append(attribute.name)
+            continue
+        value = scores.value(found[0], found[1], attribute.name) or 0.0
+        base = _percent(best[1]) if best[0] == before else f"{_percent(best[1])} {_with(best[0])}"
+        names.append(f"{attribute.name} ({_percent(value)} against {base})")
+        before = best[0]
+        if value > best[1]:
+            word = "clearly better"
+    return _listed(names), word
 
 
 def _given(subject: Subject) -> str:
@@ -108,7 +133,8 @@ def _given(subject: Subject) -> str:
     return f"The model was given {low:,} to {high:,} of {subject.n_samples:,} labels of {_listed(list(counts), 'and')}."
 
 
-def _phrase(scores: Scores, attribute: Attribute, row: Row, metric: str, noun: str) -> list[Part]:
+def _phrase(scores: Scores, attribute: Attribute, gain: tuple[Row, str], noun: str) -> list[Part]:
+    row, metric = gain
     value, name = scores.value(row, metric, attribute.name), row.method.name
     layer = "the model itself" if row.method.kind == "own" else name if name[-1:].isdigit() else f"the {name} layer"
     best = scores.best_baseline(metric, attribute.name)

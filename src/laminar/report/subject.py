@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -86,6 +86,8 @@ class Subject:
         Seed of all that is drawn.
     max_samples : int
         Number of samples on the page, drawn at random where there are more.
+    texts : sequence of str or None
+        The text of each sample, for texts.
     """
 
     model: Any
@@ -97,6 +99,7 @@ class Subject:
     noun: tuple[str, str] = ("sample", "samples")
     seed: int = 0
     max_samples: int = 3000
+    texts: Sequence[str] | None = None
 
     @property
     def n_samples(self) -> int:
@@ -186,6 +189,7 @@ def read_subject(
     is_training: bool | None = None,
     seed: int = 0,
     max_samples: int = 3000,
+    texts: Sequence[str] | None = None,
 ) -> Subject:
     """Read a model and samples, in the forms that `laminar.report.report` takes.
 
@@ -213,6 +217,8 @@ def read_subject(
         Seed of all that is drawn.
     max_samples : int, default=3000
         Number of samples on the page.
+    texts : sequence of str or None, default=None
+        The text of each sample, for texts.
 
     Returns
     -------
@@ -230,10 +236,13 @@ def read_subject(
     check_is_fitted(model)
     if not hasattr(model, "layers_"):
         raise ValueError(f"{type(model).__name__} has no layers to report on: SlowFeatureNMF has, for sequences.")
-    data = X if isinstance(X, Dataset) else _dataset(model, X, groups, image_shape)
+    data = X if isinstance(X, Dataset) else _dataset(model, X)
+    data = _with(data, groups, image_shape)
+    if texts is not None and len(texts) != data.n_samples:
+        raise ValueError(f"texts has {len(texts)} entries, and there are {data.n_samples} samples: give one for each.")
     views = None if data.X is None else {name: _array(view) for name, view in data.views().items()}
-    texts = _texts(data.labels if labels is None else labels, data.n_samples)
-    learned = _given(model, texts) if given is None else _texts(given, data.n_samples)
+    named = _classes(data.labels if labels is None else labels, data.n_samples)
+    learned = _given(model, named) if given is None else _classes(given, data.n_samples)
     n_fitted = len(model.layers_[-1].representation)
     if is_training is None:
         is_training = data.n_samples == n_fitted or not n_fitted
@@ -248,17 +257,34 @@ def read_subject(
         data,
         [
             _attribute(name, known, _is_known(learned.get(name), len(known)))
-            for name, known in _known(texts, learned).items()
+            for name, known in _known(named, learned).items()
         ],
         is_training=is_training,
         run=dict(run or {}),
         noun=_noun(noun, data),
         seed=seed,
         max_samples=max_samples,
+        texts=texts,
     )
 
 
-def _dataset(model: Any, X: Any, groups: ArrayLike | None, image_shape: tuple[int, ...] | None) -> Dataset:
+def _with(data: Dataset, groups: ArrayLike | None, image_shape: tuple[int, ...] | None) -> Dataset:
+    """Return a description with groups and the shape of images where these are given."""
+    if groups is not None:
+        read_groups(groups, data.n_samples)  # refuses what are no groups
+        data = replace(data, groups=np.asarray(groups).astype(str))
+    if image_shape is not None:
+        if data.X is not None and not data.has_views and int(np.prod(image_shape)) != data.views()["X"].shape[1]:
+            size = " x ".join(map(str, image_shape))
+            raise ValueError(
+                f"image_shape: {size} are {np.prod(image_shape)} values, and rows of X have "
+                f"{data.views()['X'].shape[1]}."
+            )
+        data = replace(data, image_shape=tuple(image_shape))
+    return data
+
+
+def _dataset(model: Any, X: Any) -> Dataset:
     """Return a description of samples without names."""
     names = getattr(X, "columns", None)
     if X is None:
@@ -276,16 +302,15 @@ def _dataset(model: Any, X: Any, groups: ArrayLike | None, image_shape: tuple[in
         X = _array(X)
         n = X.shape[0]
     ids = np.array([f"sample {i + 1}" for i in range(n)])
-    found = None if groups is None else read_groups(groups, n).astype(str)
     features = None if names is None else np.array([str(name) for name in names])
-    return Dataset(X, ids, feature_names=features, groups=found, image_shape=image_shape)
+    return Dataset(X, ids, feature_names=features)
 
 
 def _array(X: Any) -> Any:
     return sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
 
 
-def _texts(labels: Any, n_samples: int) -> dict[str, np.ndarray]:
+def _classes(labels: Any, n_samples: int) -> dict[str, np.ndarray]:
     """Return the classes of each sample as text, None where unknown, by attribute."""
     if labels is None or (isinstance(labels, Mapping) and not labels):
         return {}
@@ -320,10 +345,10 @@ def _is_known(texts: np.ndarray | None, n_samples: int) -> np.ndarray:
 def _known(labels: dict[str, np.ndarray], given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return labels, filled with those that were given; attributes without any are left out."""
     filled = {
-        name: np.where(np.equal(texts, None), given[name], texts) if name in given else texts
+        name: np.where(_is_known(texts, len(texts)), texts, given[name]) if name in given else texts
         for name, texts in labels.items()
     }
-    return {name: texts for name, texts in filled.items() if not np.equal(texts, None).all()}
+    return {name: texts for name, texts in filled.items() if _is_known(texts, len(texts)).any()}
 
 
 def natural(text: str) -> list[tuple[int, float, str]]:

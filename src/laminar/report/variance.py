@@ -145,7 +145,8 @@ def best_explained(X: Any, sizes: list[int], *, is_centred: bool) -> dict[int, f
     >>> round(best_explained(X, [1], is_centred=True)[1], 6)
     1.0
     """
-    total, n, p = variance(X), *X.shape
+    total = variance(X)
+    n, p = X.shape
     if not total > 0 or not sizes:
         return dict.fromkeys(sizes, float("nan"))
     top = min(max(sizes), min(n, p))

@@ -28,7 +28,13 @@ function picture(i, size) {
   return null;
 }
 
-const wordsOf = (i, n) => (R.samples.top ? h("p", { class: "small" }, topOfSample(i, n).map(([name]) => name).join(", ")) : null);
+/* The beginning of a text, or the features with the largest values. */
+function wordsOf(i, n) {
+  if (R.samples.texts) return h("p", { class: "small" }, beginning(R.samples.texts[i], 24 * n));
+  return R.samples.top ? h("p", { class: "small" }, topOfSample(i, n).map(([name]) => name).join(", ")) : null;
+}
+
+const beginning = (text, length) => (text.length > length ? `${text.slice(0, length)} …` : text);
 
 const card = (i) => [picture(i, 84), h("div", {}, h("div", { class: "idn" }, R.ids[i]), wordsOf(i, 8), facts(i))];
 

@@ -74,6 +74,10 @@ function preparePaper() {
 }
 
 (async () => {
+  if (typeof DecompressionStream === "undefined") {
+    put($("#title"), "This page needs a browser of 2023 or newer.");
+    return;
+  }
   R = await unpackPage();
   if (R.display.kind === "image" && R.samples.values) {
     const { width, height, channels } = R.display;

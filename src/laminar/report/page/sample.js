@@ -28,7 +28,15 @@ function original() {
   const i = S.sample;
   const drawn = isImage() ? thumb(sprite, i, null, { class: "thumb pic", "aria-label": describe(i) }, "span") : picture(i, 176);
   const words = R.samples.top ? bars(topOfSample(i, 8)) : null;
-  return h("div", { class: "recon plain" }, drawn, words, h("span", { class: "t" }, "Original"), facts(i));
+  const text = R.samples.texts ? markedText(i) : null;
+  return h("div", { class: text ? "recon plain whole" : "recon plain" }, drawn, text, words, h("span", { class: "t" }, "Original"), facts(i));
+}
+
+/* A text in which the words with the largest weights are marked. */
+function markedText(i) {
+  const words = new Set(R.samples.top ? topOfSample(i, 12).map(([name]) => name) : []);
+  const parts = R.samples.texts[i].split(/([\p{L}\p{N}]+)/u);
+  return h("p", { class: "doc" }, parts.map((part) => (words.has(part.toLowerCase()) ? h("mark", {}, part) : part)));
 }
 
 function oneReconstruction(layer, l) {

@@ -164,7 +164,9 @@ class Scatter {
 
   drawRings() {
     const { picture } = this, ink = token("--ink"), paper = token("--sheet"), accent = token("--accent");
-    for (const i of this.marked()) if (!picture || this.pictured.has(i)) this.ring(i, ink, 1.3, 2); // not on others' pictures
+    for (const i of this.marked()) {
+      if (!picture || this.pictured.has(i)) this.ring(i, ink, 1.3, 2); // none on the picture of another sample
+    }
     for (const i of this.picked()) {
       this.ring(i, paper, 5, 4);
       this.ring(i, accent, 2.5, 4);
@@ -181,7 +183,8 @@ class Scatter {
     context.lineWidth = thickness;
     context.strokeStyle = colour;
     context.beginPath();
-    if (this.pictured.has(i)) context.rect(x - picture / 2 - gap, y - picture / 2 - gap, picture + 2 * gap, picture + 2 * gap);
+    const half = picture / 2 + gap;
+    if (this.pictured.has(i)) context.rect(x - half, y - half, 2 * half, 2 * half);
     else context.arc(x, y, this.radius + gap, 0, 7);
     context.stroke();
   }
