@@ -102,9 +102,12 @@ def _serve(found: Any, name: str, address: Any, browser: bool, terminal: Termina
 
 def _listening(port: int) -> Any:
     """Return a socket that listens on this machine alone."""
+    import os
     import socket
 
     found = socket.socket()
+    if os.name == "posix":  # not to wait for connections that were closed; elsewhere it would allow a second server
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind(("127.0.0.1", port))
     except OSError:

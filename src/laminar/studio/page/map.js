@@ -1,5 +1,5 @@
 /* The map of the layer in view: colour is the label or the model's guess, a ring is a label that was given. */
-let map = null;
+let map = null, drawnMap = "";
 
 function makeMap() {
   map = new Scatter($("#map"), {
@@ -51,7 +51,10 @@ function styleMap() {
 function showMap(isMoving) {
   const { view } = studio;
   styleMap();
-  if (view?.map) map.set(Uint16Array.from(view.map), isMoving);
+  const isMoved = view?.map && view.map.join() !== drawnMap;
+  if (isMoved) map.set(Uint16Array.from(view.map), isMoving);
+  else map.draw(); // its names would be hidden while nothing moves
+  if (isMoved) drawnMap = view.map.join();
   const isWaiting = !view?.map;
   put($("#waiting"), isWaiting ? "The first map is being made. Suggestions below can be labelled already." : "");
   const legend = "Colour is the model's guess, a ring is a label. Points move when the model is refitted.";
