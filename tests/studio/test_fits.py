@@ -7,6 +7,7 @@ from sklearn.manifold import trustworthiness
 
 from laminar import AttributeLayers
 from laminar.datasets import make_attributes
+from laminar.io.labels import label_frame
 from laminar.studio.estimate import estimate
 from laminar.studio.fits import Fitter, group, moved_map, plane
 from laminar.studio.proposals import EVERY, open_draws, propose
@@ -36,6 +37,14 @@ def test_guesses_are_labels_where_known(data):
     found = guesses["pose"]
     assert [found.classes[c] for c in found.best[:30]] == [f"p{v}" for v in data.y[:30, 0]]
     np.testing.assert_allclose(found.probabilities.sum(1), 1, atol=1e-5)
+
+
+def test_whole_numbers_are_classes(data):
+    values = [str(v) if i < 30 else None for i, v in enumerate(data.y[:, 0])]
+    fitter, frame = Fitter(data.X), label_frame({"pose": values}, range(120))
+    assert fitter.fit(frame)[1]["pose"].classes == ["0", "1", "2"]
+    found = fitter.predict_without(frame["pose"].tolist(), np.arange(5))
+    assert found.tolist() == [str(v) for v in data.y[:5, 0]]
 
 
 def test_fit_without_labels_has_a_layer():

@@ -295,9 +295,10 @@ class LabelFile:
             first = _of_frame(self.data.labels)
             if self.path.exists():
                 first = self._read()
-                self.notes.append(f"Goes on with the labels of {self.path}; other labels of the data are not used.")
+                self._note_first()
             self._save({"columns": first})
             return
+        self._note_first()
         if not self.path.exists():
             self._rewrite("was not there, and was written again from the journal beside it")
             return
@@ -323,6 +324,10 @@ class LabelFile:
         """Remove new CSVs that a killed process did not rename."""
         for left in self.path.parent.glob(f".{glob.escape(self.path.stem)}-????????{self.path.suffix}"):
             left.unlink()
+
+    def _note_first(self) -> None:
+        others = "" if self.data.labels is None else "; those that the data have of their own are not used"
+        self.notes.append(f"Goes on with the labels in {self.path}{others}.")
 
     def _rewrite(self, why: str) -> None:
         with replacing(self.path) as partial:
