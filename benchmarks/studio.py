@@ -52,7 +52,7 @@ def labelled(name: str, seed: int) -> list[tuple]:
     for n in range(1, max(COUNTS) + 1):
         layer = "y" if guesses else "rest"
         P = guesses["y"].probabilities if guesses else None
-        first = propose(known, open_draws("y", known, seed), since, model.training_codes(layer), P)[0]
+        first = propose(known, open_draws(known, seed), since, model.training_codes(layer), P)[0]
         known[first.row] = True
         since = 0 if first.reason == "random" else since + 1
         drawn += [first.row] * (first.reason == "random")

@@ -86,7 +86,7 @@ def test_one_proposal_in_five_is_random():
     rng, known, counts, since = np.random.default_rng(0), np.zeros(200, bool), {}, 0
     features, probabilities = rng.normal(size=(200, 5)), rng.dirichlet(np.ones(3), 200)
     for _ in range(100):  # a user who takes the first proposal
-        first = propose(known, open_draws("pose", known, 0), since, features, probabilities)[0]
+        first = propose(known, open_draws(known, 0), since, features, probabilities)[0]
         known[first.row] = True
         since = 0 if first.reason == "random" else since + 1
         counts[first.reason] = counts.get(first.reason, 0) + 1
@@ -96,15 +96,15 @@ def test_one_proposal_in_five_is_random():
 
 def test_draws_stay_until_they_are_labelled():
     known = np.zeros(50, bool)
-    first, second = open_draws("pose", known, 0)
+    first, second = open_draws(known, 0)
     known[second] = True
-    assert open_draws("pose", known, 0)[0] == first
-    assert open_draws("light", known, 0) != open_draws("pose", known, 0)
+    assert open_draws(known, 0)[0] == first
+    assert open_draws(known, 1) != open_draws(known, 0)
 
 
 def test_proposals_are_unlabelled_and_different():
     rng, known = np.random.default_rng(0), np.arange(30) % 2 == 0
-    found = propose(known, open_draws("pose", known, 0), 0, rng.normal(size=(30, 2)), None, n_proposals=20)
+    found = propose(known, open_draws(known, 0), 0, rng.normal(size=(30, 2)), None, n_proposals=20)
     rows = [proposal.row for proposal in found]
     assert len(rows) == len(set(rows)) == 15
     assert not known[rows].any()
@@ -112,7 +112,7 @@ def test_proposals_are_unlabelled_and_different():
 
 def test_all_labelled_leaves_no_proposals():
     known = np.ones(8, bool)
-    assert propose(known, open_draws("pose", known, 0), 3, np.eye(8), np.eye(8)) == []
+    assert propose(known, open_draws(known, 0), 3, np.eye(8), np.eye(8)) == []
 
 
 # Estimate

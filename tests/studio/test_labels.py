@@ -274,3 +274,11 @@ def test_kill_before_the_rename_is_repaired(labels):
     assert read_labels(labels.path).loc["s05", "pose"] == "up"
     assert sorted(p.name for p in labels.path.parent.iterdir()) == ["labels.csv", "labels.journal"]
     reopened.close()
+
+
+def test_unreadable_edits_are_refused(labels):
+    labels.path.write_text("id,pose\ns00,left\ns00,right\n")
+    with pytest.raises(Refused, match=r"Not saved: labels\.csv was changed by another program.*keep one") as refusal:
+        labels.give(labels.version, "pose", "left", ["s09"])
+    assert refusal.value.status == 409
+    assert labels.path.read_text() == "id,pose\ns00,left\ns00,right\n"

@@ -124,6 +124,15 @@ def test_second_writer_is_refused(client):
 # Refits
 
 
+def test_edits_of_the_file_are_fitted(client, session):
+    session.start()
+    label(client, "a", ["s00"])
+    session.labels.path.write_text("id,pose\ns00,a\ns01,a\ns02,b\ns03,b\n")
+    assert label(client, "b", ["s05"]).status_code == 409
+    state = state_after(client, lambda state: state["view"]["guesses"])
+    assert state["labels"][0]["codes"][:6] == [0, 0, 1, 1, -1, -1]
+
+
 def test_labels_move_the_model(client, session, data):
     session.start()
     first = state_after(client, lambda state: state["view"]["map"] is not None)

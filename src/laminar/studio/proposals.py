@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from zlib import crc32
 
 import numpy as np
 
@@ -135,16 +134,16 @@ def _squares(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return np.maximum(np.square(A).sum(1)[:, None] - 2 * A @ B.T + np.square(B).sum(1), 0)
 
 
-def open_draws(attribute: str, known: np.ndarray, seed: int, count: int = 2) -> list[int]:
+def open_draws(known: np.ndarray, seed: int, count: int = 2) -> list[int]:
     """Return the samples that are drawn at random and have no label yet: the next ones of an order of all samples.
 
     Examples
     --------
-    >>> first = open_draws("pose", np.zeros(9, bool), seed=0)
+    >>> first = open_draws(np.zeros(9, bool), seed=0)
     >>> known = np.zeros(9, bool)
     >>> known[first[0]] = True
-    >>> open_draws("pose", known, seed=0)[0] == first[1]
+    >>> open_draws(known, seed=0)[0] == first[1]
     True
     """
-    order = np.random.default_rng([seed, crc32(attribute.encode("utf-8", "surrogatepass"))]).permutation(len(known))
+    order = np.random.default_rng(seed).permutation(len(known))
     return [int(row) for row in order[~known[order]][:count]]

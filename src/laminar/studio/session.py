@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,22 +68,28 @@ class Session:
 
     def give(self, version: int, attribute: str, value: str | None, samples: Sequence[str]) -> None:
         """Give samples a value of an attribute, or remove theirs with None."""
-        with self._lock:
+        with self._changing():
             drawn = [self.labels.ids[row] for row in self._open_draws(attribute)] if value is not None else []
             self.labels.give(version, attribute, value, samples, [name for name in drawn if name in set(samples)])
-        self.background.labels_changed()
 
     def undo(self, version: int) -> None:
         """Undo the last change."""
-        with self._lock:
+        with self._changing():
             self.labels.undo(version)
-        self.background.labels_changed()
 
     def redo(self, version: int) -> None:
         """Make the change again that was undone last."""
-        with self._lock:
+        with self._changing():
             self.labels.redo(version)
-        self.background.labels_changed()
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Let nothing else change the labels in the block, and refit after it: after a refusal too, of an edited CSV."""
+        try:
+            with self._lock:
+                yield
+        finally:
+            self.background.labels_changed()
 
     def _snapshot(self) -> Snapshot:
         with self._lock:
@@ -96,7 +103,7 @@ class Session:
         return np.array([value is not None for value in values])
 
     def _open_draws(self, attribute: str | None) -> list[int]:
-        return open_draws((attribute or "").strip(), self._known(attribute), self.seed)
+        return open_draws(self._known(attribute), self.seed)
 
     def _values(self, attribute: str) -> list[str]:
         """Return the values of an attribute, with those that no sample has any more."""
@@ -168,12 +175,13 @@ class Session:
                 "number": back.number,
                 **_counts(fit, before, attribute),
             },
-            "estimates": [asdict(found) for found in back.estimates.get(attribute or "", ())],
+            "estimates": [],
             "guesses": None,
             "second": None,
             "changes": [],
         }
         if guesses is not None and attribute is not None:
+            view["estimates"] = [asdict(found) for found in back.estimates.get(attribute, ())]
             order = self._values(attribute)
             place = np.array([_place(order, value) for value in guesses.classes])
             top = np.argsort(-guesses.probabilities, axis=1, kind="stable")[:, :2]
