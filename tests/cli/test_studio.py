@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 
 import numpy as np
@@ -15,6 +16,17 @@ import laminar as library
 pytest.importorskip("uvicorn", reason='needs uvicorn: pip install "laminar-nmf[studio]"')
 
 
+REFUSED = [  # headers, body, status
+    ({"X-Laminar-Token": "wrong"}, {"version": 1}, 403),
+    ({"Origin": "https://evil.example"}, {"version": 1}, 403),
+    ({"Host": "evil.example"}, {"version": 1}, 403),
+    ({"Content-Type": "text/plain"}, {"version": 1}, 415),
+    ({}, {"version": " " * 4_000_000}, 413),
+    ({}, {"version": "1"}, 422),
+    ({}, {"version": 0}, 409),
+]
+
+
 class Server:
     """A running studio, and its answers."""
 
@@ -22,8 +34,8 @@ class Server:
         self.process = process
         self.address, _, self.token = process.stdout.readline().split()[-1].partition("?token=")
 
-    def send(self, path, body=None):
-        headers = {"X-Laminar-Token": self.token, "Content-Type": "application/json"}
+    def send(self, path, body=None, **headers):
+        headers = {"X-Laminar-Token": self.token, "Content-Type": "application/json", **headers}
         data = None if body is None else json.dumps(body).encode()
         with urllib.request.urlopen(urllib.request.Request(self.address + path, data, headers)) as answer:
             return json.load(answer)
@@ -46,6 +58,11 @@ def test_files_are_those_of_the_commands(server, tmp_path):
     assert server.address.startswith("http://127.0.0.1:")
     with socket.socket() as other:  # an address of this machine that a server on all addresses would have
         assert other.connect_ex(("127.0.0.2", int(server.address.split(":")[-1].strip("/")))) != 0
+    for headers, body, status in REFUSED:
+        with pytest.raises(urllib.error.HTTPError, match=str(status)) as refusal:
+            server.send("undo", body, **headers)
+        assert json.load(refusal.value)["error"].endswith((".", "again"))
+        refusal.value.close()
     server.label("left", "left_00", "left_02", "left_04")
     server.label("right", "right_01", "right_03")
     assert server.send("model", {"replace": False}) == {"path": "data.laminar"}

@@ -84,7 +84,7 @@ class Session:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Let nothing else change the labels in the block, and refit after it: after a refusal too, of an edited CSV."""
+        """Change the labels in the block and refit, after a refusal too: an edited CSV is refused, and then taken."""
         try:
             with self._lock:
                 yield
