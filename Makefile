@@ -12,7 +12,7 @@ endif
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-demo: .venv/.demo  ## draw faces, fit the models, print the table, write laminar-demo.png and faces.laminar
+demo: .venv/.demo  ## draw faces, fit the models, write laminar-report.html, laminar-demo.png and faces.laminar
 	$(BIN)/laminar demo --force
 
 test: .venv/.dev  ## fast tests and doctests, on two processes

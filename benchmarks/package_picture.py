@@ -32,6 +32,8 @@ ROOMS = {  # one line each; packages that are not listed fail the test
     "plots": "figures",
     "io": "files people have",
     "recipes": "papers' settings",
+    "report": "a model as one page",
+    "studio": "labelling on a page",
     "testing": "contracts",
     "cli": "the command",
 }

@@ -31,8 +31,9 @@ ORDER = (
     ("datasets",),
     ("recipes",),
     ("",),  # `laminar` itself, the public names
-    ("testing", "experiments"),
-    ("cli",),
+    ("report", "experiments"),
+    ("studio",),
+    ("testing", "cli"),
     ("__main__",),
 )
 FLOOR = {package: floor for floor, packages in enumerate(ORDER) for package in packages}

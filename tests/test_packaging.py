@@ -68,7 +68,7 @@ def test_extra_of_users_is_imported(extra):
 
 
 def test_extras_are_complete():
-    of_users = {"images", "video", "tables", "arrays", "omics", "plots", "dask", "torch"}
+    of_users = {"images", "video", "tables", "arrays", "omics", "plots", "dask", "torch", "studio"}
     assert set(EXTRAS) == of_users | {"bench", "dev", "all"}
 
 

@@ -32,7 +32,10 @@ INSTEAD = {
     r"settles?|settled": "converge",
 }
 # File, word: where a word is the exact one.
-COMMANDS = ("cluster", "datasets", "demo", "evaluate", "fit", "info", "models", "select", "transform")
+COMMANDS = (
+    *("cluster", "datasets", "demo", "evaluate", "fit", "info"),
+    *("models", "report", "select", "studio", "transform"),
+)
 ALLOWED = {(f"cli/{name}.py", "quiet") for name in ("options", "terminal", *(f"commands/{name}" for name in COMMANDS))}
 
 

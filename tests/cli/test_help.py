@@ -1,9 +1,12 @@
 """Help of every command: examples run as they are printed, options have a text, it starts fast."""
 
+import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
+import urllib.request
 
 import pytest
 
@@ -25,6 +28,20 @@ def examples(text):
     return [shlex.split(line)[1:] for line in block.splitlines() if line.strip().startswith("laminar ")]
 
 
+def run_until_served(*arguments, cwd):
+    """Start a command that serves a page, read the page at the address it prints, and stop it as Ctrl-C does."""
+    pytest.importorskip("uvicorn", reason='needs uvicorn: pip install "laminar-nmf[studio]"')
+    command = [sys.executable, "-m", "laminar", *arguments]
+    with subprocess.Popen(
+        command, cwd=cwd, stdout=subprocess.PIPE, text=True, env={**os.environ, "BROWSER": "true"}
+    ) as process:
+        address = process.stdout.readline().split()[-1]
+        with urllib.request.urlopen(address) as page:
+            assert b"<title>faces" in page.read()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+
+
 def test_every_command_has_examples(helps):
     assert [name for name, text in helps.items() if not examples(text)] == []
 
@@ -38,8 +55,9 @@ def test_examples_run_as_printed(helps, laminar, tmp_path):
     order = sorted(NAMES, key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
     (tmp_path / "own").mkdir()
     for name in order:
+        run = run_until_served if name == "studio" else laminar
         for arguments in examples(helps[name]):
-            laminar(*arguments, "--quiet", cwd=tmp_path / "own" if name == "demo" else tmp_path)
+            run(*arguments, "--quiet", cwd=tmp_path / "own" if name == "demo" else tmp_path)
 
 
 def test_main_examples_are_those_of_commands(helps):

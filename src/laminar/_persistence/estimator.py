@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from copy import copy
+from importlib import import_module
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator
@@ -80,6 +81,26 @@ class Estimator(BaseEstimator):
             If a parameter or attribute cannot be stored, such as a function.
         """
         save_model(self._in_memory(), path, data=data, training_codes=training_codes)
+
+    def report(self, X: Any = None, **options: Any) -> Any:
+        """Report what the layers of the fitted estimator hold, beside baselines: one HTML file.
+
+        Parameters
+        ----------
+        X : Dataset, array-like, sparse matrix, views, or None, default=None
+            The samples of the fit. None means the codes that the model has of them, without reconstructions and
+            baselines.
+        **options : dict
+            ``labels``, known labels to compare with; ``given``, those that the model was given; ``groups``,
+            ``image_shape`` and others, see `laminar.report.report`.
+
+        Returns
+        -------
+        laminar.report.Report
+            ``save("report.html")`` writes it, and notebooks show it.
+        """
+        # Reports are built on the public names, which are above this module.
+        return import_module("laminar.report").report(self, X, **options)
 
     def _in_memory(self) -> Self:
         """Return the estimator with arrays of numpy, if it has others."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,56 @@ from ..graphs.smoothing import smooth
 from .bands import BANDS, Band, GraphKey
 from .neighbour_graph import NeighbourGraph
 from .principal_scores import PrincipalScores, Samples, standardised_factors
+
+
+class BandStore:
+    """Bands of the samples of one fit, for further fits to the same samples with other labels.
+
+    Examples
+    --------
+    >>> from laminar import AttributeLayers
+    >>> X, store = np.random.default_rng(0).random((30, 5)), BandStore()
+    >>> with reusing_bands(store):
+    ...     models = [AttributeLayers(4, random_state=0).fit(X, ["a", "b", *[None] * k, *"ab"]) for k in (26, 26)]
+    >>> np.array_equal(models[0].components_, models[1].components_)
+    True
+    """
+
+    def __init__(self) -> None:
+        self.key: tuple | None = None
+        self.X: Any = None
+        self.bands: list[np.ndarray] = []
+
+    def fit(self, bank: FilterBank, X: Samples, random_state: np.random.RandomState) -> list[np.ndarray]:
+        """Return the bands of a bank, computed where those that are stored are of other samples, bands or seeds."""
+        _, state, position, *_ = random_state.get_state(legacy=True)
+        key = (bank.bands, bank.n_scores, bank.max_nodes, np.asarray(state).tobytes(), position)
+        if self.key != key or not _same(X, self.X):
+            self.bands = bank.compute(X, random_state)
+            self.key, self.X, self._fitted, self._next = key, X, dict(vars(bank)), random_state.get_state()
+        vars(bank).update(self._fitted)
+        random_state.set_state(self._next)  # of what follows in the fit
+        return list(self.bands)
+
+
+_store: ContextVar[BandStore | None] = ContextVar("laminar_band_store", default=None)
+
+
+@contextmanager
+def reusing_bands(store: BandStore) -> Iterator[None]:
+    """Let fits in the block take bands from a store, and leave theirs there: bands do not depend on labels."""
+    token = _store.set(store)
+    try:
+        yield
+    finally:
+        _store.reset(token)
+
+
+def _same(X: Any, Y: Any) -> bool:
+    """Whether two matrices are equal."""
+    if X is Y or Y is None or type(X) is not type(Y) or X.shape != Y.shape or X.dtype != Y.dtype:
+        return X is Y
+    return (X != Y).nnz == 0 if sp.issparse(X) else np.array_equal(X, Y)
 
 
 class FilterBank:
@@ -44,6 +96,11 @@ class FilterBank:
 
     def fit(self, X: Samples, random_state: np.random.RandomState) -> list[np.ndarray]:
         """Compute the bands of the rows of X; ``length`` is the root mean squared length of the centred rows."""
+        store = _store.get()
+        return self.compute(X, random_state) if store is None else store.fit(self, X, random_state)
+
+    def compute(self, X: Samples, random_state: np.random.RandomState) -> list[np.ndarray]:
+        """Compute the bands as `fit` does, whether or not they have been computed before."""
         self.principal: dict[str, PrincipalScores] = {}
         own: dict[str, np.ndarray] = {}
         for kind in dict.fromkeys(("scores", *(band.kind for band in self.bands if band.graph is None))):

@@ -15,13 +15,15 @@ from .commands.evaluate import evaluate
 from .commands.fit import fit
 from .commands.info import info
 from .commands.models import models
+from .commands.report import report
 from .commands.reproduce import reproduce
 from .commands.select import select
+from .commands.studio import studio
 from .commands.transform import transform
 from .terminal import FAILURE, USAGE, fail
 
 UsageError: Any = typer.BadParameter.__bases__[0]  # of click, which newer versions of typer bring along
-COMMANDS = (fit, transform, cluster, evaluate, select, models, datasets, info, demo, reproduce)
+COMMANDS = (fit, transform, cluster, evaluate, report, studio, select, models, datasets, info, demo, reproduce)
 
 
 def main() -> None:

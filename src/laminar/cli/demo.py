@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -186,21 +186,24 @@ def run(
     return Bunch(faces=faces, models=models, given=given, scores=scores, seconds=seconds)
 
 
-def save(result: Bunch, path: Path, seed: int = 0) -> None:
-    """Write `AttributeLayers` of the demo to a model file, with the names and the given labels of the faces.
+def described(result: Bunch, seed: int = 0) -> tuple[Dataset, dict[str, Any]]:
+    """Return the faces with names and given labels, numbers as the models had them, and the record of the fit.
 
     Parameters
     ----------
     result : Bunch
         Result of :func:`run`.
-    path : Path
-        The file.
     seed : int, default=0
         Seed of the run.
-    """
-    from laminar._persistence.model_file import save_model
 
-    faces, model = result.faces, result.models["AttributeLayers"]
+    Returns
+    -------
+    data : Dataset
+        The faces.
+    run : dict
+        The record that the model file holds.
+    """
+    faces = result.faces
     names = {name: [faces.names[name][i] for i in faces[name]] for name in ATTRIBUTES}
     ids = np.array(["_".join(parts) for parts in zip(*names.values(), strict=True)])
     labels = result.given.astype(object).where(result.given >= 0, None).set_axis(ids, axis=0)
@@ -208,12 +211,44 @@ def save(result: Bunch, path: Path, seed: int = 0) -> None:
     data = Dataset(faces.X, ids, labels=labels, image_shape=tuple(faces.image_shape), reader=reader)
     choices = ["AttributeLayers: labels of a tenth of the faces"]
     seconds = result.seconds["AttributeLayers"]
-    save_model(
-        model,
-        path,
-        data=data,
-        run=record(data, [], seed=seed, choices=choices, attributes=ATTRIBUTES, seconds=seconds),
-    )
+    return data, record(data, [], seed=seed, choices=choices, attributes=ATTRIBUTES, seconds=seconds)
+
+
+def class_names(result: Bunch, labels: DataFrame) -> dict[str, list[str | None]]:
+    """Return the names of classes that are numbers, None where they are unknown, by attribute.
+
+    Parameters
+    ----------
+    result : Bunch
+        Result of :func:`run`.
+    labels : DataFrame
+        Numbers of classes, -1 where they are unknown.
+
+    Returns
+    -------
+    dict
+        Attribute -> names.
+    """
+    return {name: [result.faces.names[name][i] if i >= 0 else None for i in labels[name]] for name in labels}
+
+
+def save(result: Bunch, path: Path, data: Dataset, run: Mapping[str, Any]) -> None:
+    """Write `AttributeLayers` of the demo to a model file.
+
+    Parameters
+    ----------
+    result : Bunch
+        Result of :func:`run`.
+    path : Path
+        The file.
+    data : Dataset
+        The faces, as `described` returns them.
+    run : mapping
+        The record of the run.
+    """
+    from laminar._persistence.model_file import save_model
+
+    save_model(result.models["AttributeLayers"], path, data=data, run=run)
 
 
 def _scores(model: BaseEstimator, truth: DataFrame, given: DataFrame, seed: int) -> DataFrame:

@@ -140,6 +140,68 @@ def check_layers(model: Any) -> None:
         )
 
 
+def known_labels(
+    file: ModelFile,
+    ids: np.ndarray,
+    samples: Dataset | None,
+    path: Path | None,
+    id_column: str | None,
+    terminal: Terminal,
+) -> DataFrame | None:
+    """Return the labels to compare a model with, as text, None where unknown.
+
+    Parameters
+    ----------
+    file : ModelFile
+        The model.
+    ids : ndarray of str of shape (n_samples,)
+        Names of the samples.
+    samples : Dataset or None
+        The samples, where they were read.
+    path : Path or None
+        Table of labels; None means those that were read with the samples, or else those of the fit.
+    id_column : str or None
+        Column of the table with the names of the samples.
+    terminal : Terminal
+        Where to report what was matched.
+
+    Returns
+    -------
+    DataFrame or None
+        One column an attribute; None where no label is known.
+    """
+    from laminar.io.dataset import Dataset
+    from laminar.io.labels import match_labels, read_labels
+
+    if path is not None:
+        matched = match_labels(Dataset(None, ids), read_labels(path, id_column=id_column))
+        for note in matched.notes:
+            terminal.inform(f"  {note}")
+        labels = matched.labels
+    else:
+        labels = samples.labels if samples is not None and samples.labels is not None else None
+        if labels is None and file.data is not None and len(file.data.ids) == len(ids):
+            labels = file.data.labels
+    return None if labels is None or not labels.shape[1] else _as_text(labels)
+
+
+def given_labels(file: ModelFile) -> DataFrame | None:
+    """Return the labels that the model was given, as text, None where unknown; None if it was given none."""
+    from .choice import MODELS
+
+    labels = None if file.data is None else file.data.labels
+    if labels is None:
+        return None
+    # Without a record of the run, as in a file that Python wrote, a model that uses labels was given all of them.
+    assumed = list(labels) if MODELS[type(file.model).__name__].labels else []
+    attributes = assumed if file.run is None else list(file.run.get("attributes", ()))
+    return _as_text(labels[attributes]) if attributes else None
+
+
+def _as_text(labels: DataFrame) -> DataFrame:
+    return labels.astype(object).where(labels.notna(), None).map(lambda value: None if value is None else str(value))
+
+
 def training_samples(file: ModelFile, path: Path) -> np.ndarray:
     """Return the names of the training samples; raise an error where the file has none."""
     if not file.has_training_codes:

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from .._utils.typing import Seed
 
-__all__ = ["content_order", "linear_prediction", "linear_probe"]
+__all__ = ["content_order", "cross_validated_prediction", "linear_prediction", "linear_probe"]
 
 
 def linear_probe(
@@ -54,22 +54,60 @@ def linear_probe(
     >>> linear_probe(E, np.array([0, 0, 0, 1, 1, 1]))
     1.0
     """
+    predicted = cross_validated_prediction(E, classes, groups, n_splits=n_splits, random_state=random_state)
+    return float("nan") if predicted is None else int(np.sum(predicted == classes)) / len(classes)
+
+
+def cross_validated_prediction(
+    E: np.ndarray | sp.csr_array,
+    classes: np.ndarray,
+    groups: np.ndarray | None = None,
+    *,
+    n_splits: int = 5,
+    random_state: Seed = 0,
+) -> np.ndarray | None:
+    """Predict the class of every sample by the linear classifier of the others' folds.
+
+    Parameters
+    ----------
+    E : {ndarray, sparse array} of shape (n_samples, n_features)
+        Features.
+    classes : ndarray of shape (n_samples,)
+        Class of each sample.
+    groups : ndarray of shape (n_samples,) or None, default=None
+        Group of each sample, as for `linear_probe`.
+    n_splits : int, default=5
+        Number of folds, as for `linear_probe`.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the folds.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,), or None
+        Predicted classes; None where no class has two samples.
+
+    Examples
+    --------
+    >>> E = np.array([[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]])
+    >>> cross_validated_prediction(E, np.array([0, 0, 0, 1, 1, 1])).tolist()
+    [0, 0, 0, 1, 1, 1]
+    """
     n_splits = min(n_splits, int(np.unique(classes, return_counts=True)[1].max()))
     if n_splits < 2:
-        return float("nan")
+        return None
     splitter = StratifiedKFold(n_splits, shuffle=True, random_state=random_state)
     if groups is not None:
         n_groups = len(np.unique(groups))
         if n_groups < 2:
             raise ValueError("all samples of known label are in one group: give more groups, or none.")
         splitter = StratifiedGroupKFold(min(n_splits, n_groups), shuffle=True, random_state=random_state)
-    n_correct = 0
+    predicted = np.empty_like(classes)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
         for train, test in splitter.split(E, classes, groups):
-            n_correct += int(np.sum(linear_prediction(E[train], classes[train], E[test]) == classes[test]))
-    return n_correct / len(classes)
+            predicted[test] = linear_prediction(E[train], classes[train], E[test])
+    return predicted
 
 
 def linear_prediction(E: np.ndarray | sp.csr_array, classes: np.ndarray, new: np.ndarray | sp.csr_array) -> np.ndarray:

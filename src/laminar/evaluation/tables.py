@@ -29,7 +29,7 @@ from .probe import content_order, linear_probe
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["layer_attribute_table", "layer_clusters", "layer_features", "layer_names"]
+__all__ = ["layer_attribute_table", "layer_clusters", "layer_features", "layer_names", "layer_places"]
 
 METRICS = {"accuracy": clustering_accuracy, "nmi": normalized_mutual_information, "ari": adjusted_rand_index}
 
@@ -117,7 +117,7 @@ def layer_attribute_table(
 
     check_is_fitted(model, "layers_")
     _check_metrics(metrics, readout, groups)
-    rows = {name: _layer_row(model, X, *place, readout, metrics) for name, place in _places(model).items()}
+    rows = {name: _layer_row(model, X, *place, readout, metrics) for name, place in layer_places(model).items()}
     n_samples = len(next(iter(rows.values())).has)
     columns = _read_attributes(attributes, n_samples)
     group = None if groups is None else read_groups(groups, n_samples)
@@ -284,8 +284,26 @@ def _has_attributes(model: BaseEstimator) -> bool:
     return hasattr(model, "training_codes")
 
 
-def _places(model: BaseEstimator) -> dict[str, tuple[int, Hashable]]:
-    """Return position and, of hidden layers of several views, view of all layers, by their names."""
+def layer_places(model: BaseEstimator) -> dict[str, tuple[int, Hashable]]:
+    """Return position and, of hidden layers of several views, view of all layers, by their names.
+
+    Parameters
+    ----------
+    model : fitted model with ``layers_``
+        The model.
+
+    Returns
+    -------
+    dict
+        Name, as in the rows of `layer_attribute_table` -> (layer, view), as for `layer_features`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from laminar import SemiNMF
+    >>> layer_places(SemiNMF(n_components=3).fit(np.eye(4)))
+    {'layer 0 (3)': (0, None)}
+    """
     hidden = {
         f"{view}, layer {i} ({layer.representation.shape[1]})": (i, view)
         for view, found in getattr(model, "views_", {}).items()

@@ -61,20 +61,22 @@ def evaluate(
         from laminar._persistence.model_file import read_model
         from laminar.io.write import TABLE_ENDINGS, check_output, write_table
 
-        from ..samples import check_layers, read_again, read_alike, training_samples
+        from ..samples import check_layers, given_labels, known_labels, read_again, read_alike, training_samples
 
         if output is not None:
             check_output(output, TABLE_ENDINGS, force)
         file = read_model(model)
         check_layers(file.model)
-        given = _given(file)
+        given = given_labels(file)
         samples = read_alike(file, data, terminal, skip_bad=skip_bad) if data else None
         training = None
         if not data or given is not None:
             training = read_again(file, model, terminal, "scores of the data themselves")
         ids = training_samples(file, model) if samples is None else samples.ids
         samples = samples or training
-        truth = _truth(file, ids, samples, labels, id_column, terminal)
+        truth = known_labels(file, ids, samples, labels, id_column, terminal)
+        if truth is None:
+            raise ValueError("there are no labels to compare with: give a table of them, --labels all.csv.")
         scored, unseen = (truth, list(truth)) if data or given is None else _not_given(truth, given, terminal)
         scores = layer_attribute_table(
             file.model,
@@ -101,44 +103,6 @@ def evaluate(
         if classifiers is not None:
             facts["classifiers"] = {name: _numbers(column.to_dict()) for name, column in classifiers.items()}
         terminal.finish({**facts, "n_samples": len(ids), "output": output})
-
-
-def _truth(
-    file: File, ids: np.ndarray, samples: Dataset | None, path: Path | None, id_column: str | None, terminal: Terminal
-) -> DataFrame:
-    """Return the labels to compare with, as text, None where unknown."""
-    from laminar.io.dataset import Dataset
-    from laminar.io.labels import match_labels, read_labels
-
-    if path is not None:
-        matched = match_labels(Dataset(None, ids), read_labels(path, id_column=id_column))
-        for note in matched.notes:
-            terminal.inform(f"  {note}")
-        labels = matched.labels
-    else:
-        labels = samples.labels if samples is not None and samples.labels is not None else None
-        if labels is None and file.data is not None and len(file.data.ids) == len(ids):
-            labels = file.data.labels
-    if labels is None or not labels.shape[1]:
-        raise ValueError("there are no labels to compare with: give a table of them, --labels all.csv.")
-    return _as_text(labels)
-
-
-def _as_text(labels: DataFrame) -> DataFrame:
-    return labels.astype(object).where(labels.notna(), None).map(lambda value: None if value is None else str(value))
-
-
-def _given(file: File) -> DataFrame | None:
-    """Return the labels that the model was given."""
-    from ..choice import MODELS
-
-    labels = None if file.data is None else file.data.labels
-    if labels is None:
-        return None
-    # Without a record of the run, as in a file that Python wrote, a model that uses labels was given all of them.
-    assumed = list(labels) if MODELS[type(file.model).__name__].labels else []
-    attributes = assumed if file.run is None else list(file.run.get("attributes", ()))
-    return _as_text(labels[attributes]) if attributes else None
 
 
 def _not_given(truth: DataFrame, given: DataFrame, terminal: Terminal) -> tuple[DataFrame, list[str]]:

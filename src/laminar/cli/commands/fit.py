@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..options import Debug, Force, Json, MaxMemory, Quiet, Seed, limited, numbers, split, with_reading_options
+from ..reporting import write_report
 from ..terminal import Terminal, session
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ def fit(
     training_codes: Annotated[
         bool, typer.Option("--training-codes/--no-training-codes", help="Keep codes and names of the training samples.")
     ] = True,
+    report: Annotated[
+        Path | None, typer.Option(help="Write a report too, an HTML file: see laminar report.", metavar="HTML")
+    ] = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(help="File to which the state of the fit is written every minute; deleted when it is done."),
@@ -89,6 +93,8 @@ def fit(
 
         target = output or Path(f"{data[0].resolve().name.split('.')[0]}.laminar")
         check_output(target, (".laminar",), force)
+        if report is not None:
+            check_output(report, (".html",), force)
         samples = read_samples(data, reading, terminal)
         used = _attributes(samples, attributes)
         choice = _chosen(samples, model, used, seed, terminal)
@@ -107,7 +113,14 @@ def fit(
         save_model(estimator, target, data=samples, run=run, training_codes=training_codes)
         terminal.wrote(target)
         terminal.show(_summary(facts))
-        terminal.finish({**facts, "output": target})
+        facts["output"] = target
+        if report is not None:
+            given = {} if samples.labels is None else samples.labels[used]
+            cache = target.with_suffix(".maps.npz")
+            facts["report"] = write_report(
+                estimator, report, samples, terminal, given=given, run=run, cache=cache, seed=seed
+            )
+        terminal.finish(facts)
 
 
 @contextmanager
