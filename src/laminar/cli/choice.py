@@ -54,6 +54,7 @@ MODELS: dict[str, Purpose] = {
     "SlowFeatureNMF": Purpose(">= 0", "", time=True, use="parts that change slowly; phases of a video"),
     "SlowFeatureAnalysis": Purpose("any", "", time=True, use="slowest signals of a sequence"),
     "ClusterEnsemble": Purpose("any", "", views=True, holes=True, graph=True, use="one clustering of several views"),
+    "MultipleClusterings": Purpose("any", "", graph=True, use="several clusterings that differ, without labels"),
     "MultiViewSemiNMF": Purpose(
         "any", "", views=True, one_input=False, holes=True, graph=True, use="codes that several views share"
     ),
