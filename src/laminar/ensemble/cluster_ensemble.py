@@ -288,7 +288,9 @@ class ClusterEnsemble(CallbackSupportMixin, EnsembleCoder):
         self.weights_ = self._member_weights[kept].mean(axis=0)
         self.labels_, H, self._memberships = self._consensus(made, kept)
         self.alternatives_ = [Reading(self._consensus(made, other)[0], other)] if len(other) > 1 else []
-        Z = [cluster_components(X[has], H[has]) for X, has in zip(made.views.arrays, made.views.observed.T, strict=True)]
+        Z = [
+            cluster_components(X[has], H[has]) for X, has in zip(made.views.arrays, made.views.observed.T, strict=True)
+        ]
         self.components_ = np.hstack(Z).astype(made.views.arrays[0].dtype)
         self.layers_ = [Layer(self.components_, self.components_, H.astype(self.components_.dtype))]
         return self

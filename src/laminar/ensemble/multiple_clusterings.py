@@ -3,40 +3,27 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._base.coding import Layer
 from .._base.output import OUTPUT
-from .._base.spectral import spectral_labels
 from .._utils import interrupts, threads
 from .._utils.callbacks import CallbackSupportMixin, hooks, with_callbacks
 from .._utils.progress import stage
 from .._utils.typing import Data
 from .agreement import cluster_components, pairwise_information
-from .cluster_number import candidate_numbers, modularity, partitions, reference_scores, smallest_sufficient
+from .clusterings import Clustering, chosen_layers, cluster_subspace, without_main_clusters
 from .forms import FORMS, Form, fit_form, names_of_forms
 from .multiple_coder import MultipleCoder
-from .scores import Scores, principal_scores
-from .subspaces import MAIN, SUBSPACES, Stages, Subspace, directions_needed, means_of_clusters, one_hot
-
-
-@dataclass(frozen=True, eq=False)
-class _Clustering:
-    """Clusters in one subspace."""
-
-    subspace: Subspace
-    labels: np.ndarray  # of the samples in the graph
-    n_clusters: int
-    support: float
+from .scores import principal_scores
+from .subspaces import SUBSPACES, Stages, directions_needed
 
 
 class MultipleClusterings(CallbackSupportMixin, MultipleCoder):
@@ -51,7 +38,7 @@ class MultipleClusterings(CallbackSupportMixin, MultipleCoder):
     Parameters
     ----------
     n_layers : int, default=5
-        Largest number of layers; fewer where clusterings agree, or are not reproducible.
+        Largest number of layers; fewer where clusterings agree, or have no support.
     form : {"auto", "raw", "standard", "unit", "tfidf"}, default="auto"
         Form of the data: as they are; divided by the standard deviation of each feature; samples of unit norm; or with
         weights by logarithms of counts and of document frequencies. "auto" is "tfidf" for data without negative
@@ -85,8 +72,8 @@ class MultipleClusterings(CallbackSupportMixin, MultipleCoder):
         At most ``n_layers``, in decreasing order of support. ``weights`` and ``components`` of a layer are Z_l, its
         ``representation`` is H_l of shape (n_samples, k_l), the memberships of the training samples.
     support_ : ndarray of shape (n_layers,)
-        How reproducible the clusters of each layer are: their mean adjusted Rand index with those of 80 % of the
-        samples, by themselves.
+        How far the clusters of each layer stand out: their modularity above that of data without clusters, (5). At
+        most 1, and near 0 for such data.
     pairwise_agreement_ : ndarray of shape (n_layers, n_layers)
         Normalised mutual information of the clusters of the layers: how different they are.
     common_ : list of dict
@@ -120,27 +107,28 @@ class MultipleClusterings(CallbackSupportMixin, MultipleCoder):
         points = unit rows of U_k diag(s_k)^(1 - t),   F or R = U diag(s)                                           (2)
         S = mean of the graphs of shared neighbours of the points for two numbers k, each of sum one                (3)
         c = least number with ``Q(c) - Q_0(c)`` within 5 % of its maximum                                           (4)
-        P = k-means of the unit rows of the c leading eigenvectors of D^-1/2 S D^-1/2                               (5)
+        support = (Q(c) - Q_0(c)) / (1 - 1/c - Q_0(c))                                                              (5)
+        P = k-means of the unit rows of the c leading eigenvectors of D^-1/2 S D^-1/2                               (6)
         H = mean over k of the clusters P of the five nearest samples, weights one over the rank;
-        Z = (H^T H)^-1 H^T X                                                                                        (6)
+        Z = (H^T H)^-1 H^T X                                                                                        (7)
 
     Subspaces are F with t = 0.75, 0.5 and 0, and R with t = 1, 0.5 and 0. Strong and smooth changes, as of light, are
-    in few directions and need no whitening; a person is in many. What an attribute adds to the others is much easier to
-    see when the main clusters are taken out, as in orthogonal non-redundant clustering [1]_. (3) is as in
-    `ClusterEnsemble`. In (4) Q is the modularity of the clusters in S, and Q_0 that of the same graph of Gaussian data
-    with the singular values of F or R. H of a training sample counts the sample itself as its nearest one, so that
-    `transform` gives the same.
+    in few directions and need no whitening; a person is in many. An attribute is much easier to see when the main
+    clusters are taken out: X is modelled as a sum of effects [1]_, and (1) is the removal of one of them [2]_. (3) is as
+    in `ClusterEnsemble`. In (4) Q is the modularity of the clusters in S, and Q_0 that of the same graph of Gaussian
+    data with the singular values of F or R; in (5) 1 - 1/c is the largest modularity of c clusters. H of a training
+    sample counts the sample itself as its nearest one, so that `transform` gives the same.
 
     The number of clusters is an estimate, and there need not be one: `cluster` takes another. An attribute that no
-    subspace shows is not found, and layers have no names: which attribute a layer shows is seen from its samples, or from
-    a few labels (docs/layers-without-labels.md).
+    subspace shows is not found, and layers have no names: which attribute a layer shows is seen from its samples, or
+    from a few labels (docs/layers-without-labels.md).
 
     References
     ----------
-    .. [1] Y. Cui, X. Z. Fern and J. G. Dy, Non-redundant multi-view clustering via orthogonalization, IEEE
-       International Conference on Data Mining (ICDM), 2007. doi:10.1109/ICDM.2007.94.
-    .. [2] P. Jain, R. Meka and I. S. Dhillon, Simultaneous unsupervised learning of disparate clusterings, Statistical
-       Analysis and Data Mining 1, 2008. doi:10.1002/sam.10007.
+    .. [1] P. Jain, R. Meka and I. S. Dhillon, Simultaneous unsupervised learning of disparate clusterings, Statistical
+       Analysis and Data Mining 1, 2008.
+    .. [2] Y. Cui, X. Z. Fern and J. G. Dy, Non-redundant multi-view clustering via orthogonalization, IEEE
+       International Conference on Data Mining (ICDM), 2007.
 
     Examples
     --------
@@ -201,7 +189,7 @@ class MultipleClusterings(CallbackSupportMixin, MultipleCoder):
 
     @with_callbacks
     def fit(self, X: Data, y: ArrayLike | None = None) -> Self:
-        """Cluster the samples in every subspace, and keep the clusterings that are reproducible and differ.
+        """Cluster the samples in every subspace, and keep the clusterings that have support and differ.
 
         Parameters
         ----------
@@ -229,13 +217,17 @@ class MultipleClusterings(CallbackSupportMixin, MultipleCoder):
             subspaces = [subspace.limited(len(rows)) for subspace in SUBSPACES]
             stage(f"scores of {len(rows)} x {X.shape[1]} in the form {form.name}")
             scores = [principal_scores(form(sample), directions_needed(subspaces) + self.max_clusters, rng)]
-            found: list[_Clustering] = []
+            found: list[Clustering] = []
             stages: Stages | None = None
             with interrupts.iterating():
                 for subspace in subspaces:
-                    found.append(self._clustering(subspace, scores[subspace.stage], rng))
+                    where = "what main clusters leave" if subspace.stage else "data"
+                    stage(f"clusters in {where}, t = {subspace.exponent}")
+                    found.append(
+                        cluster_subspace(subspace, scores[subspace.stage], self.max_clusters, rng, n_init=self.n_init)
+                    )
                     if stages is None:
-                        stages = _without_main_clusters(form, scores[0], found[0], rng)
+                        stages = without_main_clusters(form, scores[0], found[0], rng)
                         scores = stages.scores
                     supports = [clustering.support for clustering in found]
                     stops = hook(len(found), np.mean(supports), lambda: copy(self)._keep(X, rows, stages, found))
@@ -250,30 +242,15 @@ class MultipleClusterings(CallbackSupportMixin, MultipleCoder):
             name = "tfidf" if "tfidf" in names_of_forms(X) else "raw"
         return fit_form(name, X)
 
-    def _clustering(self, subspace: Subspace, scores: Scores, rng: np.random.RandomState) -> _Clustering:
-        """Return the clusters in a subspace, in a number by their modularity above that of reference data."""
-        n_samples = len(scores.training)
-        numbers = candidate_numbers(n_samples, self.max_clusters)
-        seeds = rng.randint(2**31 - 1, size=2)
-        stage(f"clusters in {'data' if subspace.stage == 0 else 'what main clusters leave'}, t = {subspace.exponent}")
-        if numbers == [1]:
-            return _Clustering(subspace, np.zeros(n_samples, dtype=int), 1, 1.0)
-        S = subspace.graph(scores)
-        S0 = subspace.graph(reference_scores(scores, rng))
-        pairs = zip(partitions(S, numbers, seeds[0]), partitions(S0, numbers, seeds[1]), strict=True)
-        c = numbers[smallest_sufficient(np.array([modularity(S, P) - modularity(S0, P0) for P, P0 in pairs]))]
-        labels = spectral_labels(S, c, seeds[0], n_init=self.n_init)
-        return _Clustering(subspace, labels, c, _reproducibility(subspace, scores, labels, c, rng))
-
     # ---- fitted attributes ---------------------------------------------------------------------------------------
 
-    def _keep(self, X, rows: np.ndarray, stages: Stages, found: list[_Clustering]) -> Self:
+    def _keep(self, X, rows: np.ndarray, stages: Stages, found: list[Clustering]) -> Self:
         """Set the fitted attributes from the clusterings found so far."""
         self.n_iter_, self.converged_ = len(found), len(found) == len(SUBSPACES)
         widest = max(clustering.n_clusters for clustering in found)
         information = pairwise_information([clustering.labels for clustering in found], widest)
         support = np.array([clustering.support for clustering in found])
-        kept = self._chosen(information, support)
+        kept = chosen_layers(information, support, self.n_layers, self.max_agreement, self.min_support)
         self.support_, self.pairwise_agreement_ = support[kept], information[np.ix_(kept, kept)]
         self._stages = stages
         self._subspaces = [found[i].subspace for i in kept]
@@ -302,41 +279,3 @@ class MultipleClusterings(CallbackSupportMixin, MultipleCoder):
             F[rows], F[others] = own, new
             found.append(F)
         return found
-
-    def _chosen(self, information: np.ndarray, support: np.ndarray) -> list[int]:
-        """Return the positions of the layers, by support, without those that repeat one or are not reproducible."""
-        kept: list[int] = []
-        for i in np.argsort(-support, kind="stable"):
-            is_new = not kept or information[i, kept].max() <= self.max_agreement
-            if is_new and len(kept) < self.n_layers and (not kept or support[i] >= self.min_support):
-                kept.append(int(i))
-        return kept
-
-
-def _without_main_clusters(form: Form, scores: Scores, main: _Clustering, rng: np.random.RandomState) -> Stages:
-    """Return the scores before and after the main clusters are taken out, as they are of new samples."""
-    F = scores.training
-    assigned = main.subspace.vote(scores, F, one_hot(main.labels, main.n_clusters)).argmax(axis=1)
-    centres = means_of_clusters(F, assigned, main.n_clusters)
-    rest = principal_scores(F - centres[assigned], F.shape[1], rng)
-    return Stages(form, [scores, rest], main.labels, centres, main.subspace)
-
-
-def _reproducibility(
-    subspace: Subspace,
-    scores: Scores,
-    labels: np.ndarray,
-    n_clusters: int,
-    rng: np.random.RandomState,
-    *,
-    n_draws: int = 3,
-    share: float = 0.8,
-) -> float:
-    """Return the mean adjusted Rand index of clusters with those of a share of the samples by themselves."""
-    size = max(n_clusters, round(share * len(labels)))
-    found = []
-    for _ in range(n_draws):
-        rows = np.sort(rng.choice(len(labels), size, replace=False))
-        again = spectral_labels(subspace.graph(scores, rows), n_clusters, rng.randint(2**31 - 1), n_init=3)
-        found.append(adjusted_rand_score(labels[rows], again))
-    return float(np.mean(found))

@@ -39,7 +39,7 @@ class Subspace:
     Examples
     --------
     >>> Subspace(0, 0.75, (80, 160)).limited(90)
-    Subspace(stage=0, exponent=0.75, directions=(30, 30))
+    Subspace(stage=0, exponent=0.75, directions=(30,))
     """
 
     stage: int
@@ -49,7 +49,7 @@ class Subspace:
     def limited(self, n_samples: int) -> Subspace:
         """Return the subspace with a third of the number of samples as directions at most: more of them fit noise."""
         most = max(3, n_samples // 3)
-        return Subspace(self.stage, self.exponent, tuple(min(k, most) for k in self.directions))
+        return Subspace(self.stage, self.exponent, tuple(dict.fromkeys(min(k, most) for k in self.directions)))
 
     def points(self, scores: Scores, F: np.ndarray) -> list[np.ndarray]:
         """Return where samples with scores F lie, for each number of directions."""
