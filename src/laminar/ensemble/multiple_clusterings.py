@@ -48,7 +48,7 @@ class MultipleClusterings(CallbackSupportMixin, MultipleCoder):
     max_agreement : float, default=0.8
         A layer is left out if its clusters have more than this normalised mutual information with those of a layer of
         more support.
-    min_support : float, default=0.3
+    min_support : float, default=0.25
         A layer is left out if its support is less, except the first.
     readout : {"auto", "raw", "whitened", "isometric"}, default="auto"
         Form of the memberships that `transform` and `fit_transform` return, see `transform`; "auto" is "raw".
@@ -114,8 +114,8 @@ class MultipleClusterings(CallbackSupportMixin, MultipleCoder):
 
     Subspaces are F with t = 0.75, 0.5 and 0, and R with t = 1, 0.5 and 0. Strong and smooth changes, as of light, are
     in few directions and need no whitening; a person is in many. An attribute is much easier to see when the main
-    clusters are taken out: X is modelled as a sum of effects [1]_, and (1) is the removal of one of them [2]_. (3) is as
-    in `ClusterEnsemble`. In (4) Q is the modularity of the clusters in S, and Q_0 that of the same graph of Gaussian
+    clusters are taken out: X is modelled as a sum of effects [1]_, and (1) is the removal of one of them [2]_. (3) is
+    as in `ClusterEnsemble`. In (4) Q is the modularity of the clusters in S, and Q_0 that of the same graph of Gaussian
     data with the singular values of F or R; in (5) 1 - 1/c is the largest modularity of c clusters. H of a training
     sample counts the sample itself as its nearest one, so that `transform` gives the same.
 
@@ -163,7 +163,7 @@ class MultipleClusterings(CallbackSupportMixin, MultipleCoder):
         form="auto",
         max_clusters=50,
         max_agreement=0.8,
-        min_support=0.3,
+        min_support=0.25,
         readout="auto",
         layer=0,
         max_samples=5000,
@@ -229,8 +229,8 @@ class MultipleClusterings(CallbackSupportMixin, MultipleCoder):
                     if stages is None:
                         stages = without_main_clusters(form, scores[0], found[0], rng)
                         scores = stages.scores
-                    supports = [clustering.support for clustering in found]
-                    stops = hook(len(found), np.mean(supports), lambda: copy(self)._keep(X, rows, stages, found))
+                    support = np.mean([clustering.support for clustering in found])
+                    stops = hook(len(found), support, lambda now=stages: copy(self)._keep(X, rows, now, found))
                     if stops or interrupts.is_requested():
                         break
             self._keep(X, rows, stages, found)

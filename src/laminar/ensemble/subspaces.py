@@ -3,8 +3,8 @@
     F = U diag(s),   R = F - M[P]      P the main clusters, row j of M the mean of F over cluster j
     points of a layer:   unit rows of U_k diag(s_k)^(1 - t),  of F or of R, for two numbers k of directions
 
-Clusters that are found after others have been taken out differ from them (Y. Cui, X. Z. Fern and J. G. Dy, Non-redundant
-multi-view clustering via orthogonalization, ICDM 2007).
+Clusters that are found after others have been taken out differ from them (Y. Cui, X. Z. Fern and J. G. Dy,
+Non-redundant multi-view clustering via orthogonalization, ICDM 2007).
 """
 
 from __future__ import annotations
