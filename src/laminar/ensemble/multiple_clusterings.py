@@ -7,7 +7,6 @@ from numbers import Integral, Real
 from typing import Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -20,7 +19,7 @@ from .._utils.progress import stage
 from .._utils.typing import Data
 from .agreement import cluster_components, pairwise_information
 from .clusterings import Clustering, chosen_layers, cluster_subspace, without_main_clusters
-from .forms import FORMS, Form, fit_form, names_of_forms
+from .forms import FORMS, fit_form, name_of_form, resolve_forms
 from .multiple_coder import MultipleCoder
 from .scores import principal_scores
 from .subspaces import SUBSPACES, Stages, directions_needed
@@ -42,7 +41,8 @@ class MultipleClusterings(CallbackSupportMixin, MultipleCoder):
     form : {"auto", "raw", "standard", "unit", "tfidf"}, default="auto"
         Form of the data: as they are; divided by the standard deviation of each feature; samples of unit norm; or with
         weights by logarithms of counts and of document frequencies. "auto" is "tfidf" for data without negative
-        entries of which more than 0.8 are zero, else "raw".
+        entries of which more than 0.8 are zero, "standard" where one feature has more than half of the variance, else
+        "raw".
     max_clusters : int, default=50
         Largest number of clusters of a layer.
     max_agreement : float, default=0.8
@@ -213,7 +213,8 @@ class MultipleClusterings(CallbackSupportMixin, MultipleCoder):
             rows = np.sort(rng.choice(len(rows), self.max_samples, replace=False))
         with threads.own_threads(), hooks(self, len(SUBSPACES), X, y) as hook:
             sample = X if len(rows) == X.shape[0] else X[rows]
-            form = self._fit_form(sample)
+            name = name_of_form(sample) if self.form == "auto" else self.form
+            form = fit_form(resolve_forms([name], [0], [sample])[0][0], sample)
             subspaces = [subspace.limited(len(rows)) for subspace in SUBSPACES]
             stage(f"scores of {len(rows)} x {X.shape[1]} in the form {form.name}")
             scores = [principal_scores(form(sample), directions_needed(subspaces) + self.max_clusters, rng)]
@@ -235,12 +236,6 @@ class MultipleClusterings(CallbackSupportMixin, MultipleCoder):
                         break
             self._keep(X, rows, stages, found)
         return self
-
-    def _fit_form(self, X: np.ndarray | sp.csr_array) -> Form:
-        name = self.form
-        if name == "auto":
-            name = "tfidf" if "tfidf" in names_of_forms(X) else "raw"
-        return fit_form(name, X)
 
     # ---- fitted attributes ---------------------------------------------------------------------------------------
 
