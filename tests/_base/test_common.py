@@ -30,6 +30,7 @@ from laminar import (
     DiscriminantNMF,
     MultiLayerNMF,
     MultiNMF,
+    MultipleClusterings,
     MultiViewDeepNMF,
     MultiViewSemiNMF,
     SemiNMF,
@@ -127,6 +128,7 @@ def expected_failures(model):
         ConceptFactorization,
         MultiLayerNMF,
         MultiNMF,
+        MultipleClusterings,
         SlowFeatureAnalysis,
     )
     told = getattr(model, "_uses_labels", False)  # with labels they return the codes of transform

@@ -115,9 +115,9 @@ class MultipleClusterings(CallbackSupportMixin, MultipleCoder):
     Subspaces are F with t = 0.75, 0.5 and 0, and R with t = 1, 0.5 and 0. Strong and smooth changes, as of light, are
     in few directions and need no whitening; a person is in many. An attribute is much easier to see when the main
     clusters are taken out: X is modelled as a sum of effects [1]_, and (1) is the removal of one of them [2]_. (3) is
-    as in `ClusterEnsemble`. In (4) Q is the modularity of the clusters in S, and Q_0 that of the same graph of Gaussian
-    data with the singular values of F or R; in (5) 1 - 1/c is the largest modularity of c clusters. H of a training
-    sample counts the sample itself as its nearest one, so that `transform` gives the same.
+    as in `ClusterEnsemble`. In (4) Q is the modularity [3]_ of the clusters in S, and Q_0 that of the same graph of
+    Gaussian data with the singular values of F or R; in (5) 1 - 1/c is the largest modularity of c clusters. H of a
+    training sample counts the sample itself as its nearest one, so that `transform` gives the same.
 
     The number of clusters is an estimate, and there need not be one: `cluster` takes another. An attribute that no
     subspace shows is not found, and layers have no names: which attribute a layer shows is seen from its samples, or
@@ -129,6 +129,8 @@ class MultipleClusterings(CallbackSupportMixin, MultipleCoder):
        Analysis and Data Mining 1, 2008.
     .. [2] Y. Cui, X. Z. Fern and J. G. Dy, Non-redundant multi-view clustering via orthogonalization, IEEE
        International Conference on Data Mining (ICDM), 2007.
+    .. [3] M. E. J. Newman and M. Girvan, Finding and evaluating community structure in networks, Physical Review E 69,
+       2004. doi:10.1103/PhysRevE.69.026113.
 
     Examples
     --------

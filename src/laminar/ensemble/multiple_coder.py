@@ -35,6 +35,7 @@ class MultipleCoder(ClusterMixin, LayerOutput):
     _seed: int
     _main = 0
     _cluster_form = "raw"
+    _clusters_layers = True
 
     def _validate(self, X, *, reset: bool):
         return read_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
