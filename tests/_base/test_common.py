@@ -53,6 +53,7 @@ SETTINGS = {
     MultiNMF: {"n_components": 3, "view_sizes": (4, 2), "max_iter": 5, "max_inner_iter": 3},
     MultiViewDeepNMF: {"layers": (4, 3), "view_sizes": (4, 2), "max_iter": 20},
     MultiViewSemiNMF: {"n_components": 3, "view_sizes": (4, 2), "max_iter": 20},
+    MultipleClusterings: {"n_layers": 3, "max_clusters": 3},
     AttributeLayers: {"n_components": 3, "bands": BANDS[:3], "readout": "raw"},
     SlowFeatureAnalysis: {},
 }
