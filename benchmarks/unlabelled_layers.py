@@ -24,6 +24,7 @@ from laminar._base.spectral import graph_affinity, kmeans, spectral_labels
 from laminar._engine.linalg.small import unit_rows
 from laminar.datasets import available, load, make_faces
 from laminar.ensemble.agreement import pairwise_information
+from laminar.ensemble.cluster_number import partitions
 from laminar.ensemble.clusterings import chosen_layers, cluster_subspace, without_main_clusters
 from laminar.ensemble.forms import fit_form, name_of_form
 from laminar.ensemble.scores import principal_scores
@@ -101,9 +102,11 @@ def best_single(X: np.ndarray, attributes: Labels) -> dict[str, float]:
     best = dict.fromkeys(attributes, 0.0)
     for E in representations(X):
         W = graph_affinity(E, Rank(min(20, len(E) - 1)), 2)
+        numbers = sorted({n_values(labels) for labels in attributes.values()})
+        spectral = dict(zip(numbers, partitions(W, numbers, 0, n_init=5), strict=True))
+        means = {c: kmeans(E, c, 0, 5).labels_ for c in numbers}
         for name, labels in attributes.items():
-            c = n_values(labels)
-            found = spectral_labels(W, c, 0, n_init=5), kmeans(E, c, 0, 5).labels_
+            found = spectral[n_values(labels)], means[n_values(labels)]
             best[name] = max(best[name], *(nmi(labels, clusters) for clusters in found))
     return best
 
@@ -135,7 +138,8 @@ def scores_of_layers(X: np.ndarray, attributes: Labels, seed: int) -> Found:
 
 def ensemble(X: np.ndarray, attributes: Labels, numbers: list[int]) -> dict[str, float]:
     """One clustering: `ClusterEnsemble`, with the number of values of each attribute."""
-    return {name: nmi(y, ClusterEnsemble(n_values(y), random_state=0).fit_predict(X)) for name, y in attributes.items()}
+    found = {c: ClusterEnsemble(c, random_state=0).fit_predict(X) for c in {n_values(y) for y in attributes.values()}}
+    return {name: nmi(y, found[n_values(y)]) for name, y in attributes.items()}
 
 
 def deep(X: np.ndarray, attributes: Labels, numbers: list[int]) -> dict[str, float]:
