@@ -19,6 +19,7 @@ from .deep.nonlinear.activations import Activation as Activation
 from .deep.semi import DeepSemiNMF as DeepSemiNMF
 from .deep.wsf import DeepWSF as DeepWSF
 from .ensemble.cluster_ensemble import ClusterEnsemble as ClusterEnsemble
+from .ensemble.multiple_clusterings import MultipleClusterings as MultipleClusterings
 from .evaluation.penalty import select_penalty as select_penalty
 from .evaluation.selection import select_layers as select_layers
 from .evaluation.tables import layer_attribute_table as layer_attribute_table

@@ -30,6 +30,7 @@ from laminar import (
     DiscriminantNMF,
     MultiLayerNMF,
     MultiNMF,
+    MultipleClusterings,
     MultiViewDeepNMF,
     MultiViewSemiNMF,
     SemiNMF,
@@ -52,6 +53,7 @@ SETTINGS = {
     MultiNMF: {"n_components": 3, "view_sizes": (4, 2), "max_iter": 5, "max_inner_iter": 3},
     MultiViewDeepNMF: {"layers": (4, 3), "view_sizes": (4, 2), "max_iter": 20},
     MultiViewSemiNMF: {"n_components": 3, "view_sizes": (4, 2), "max_iter": 20},
+    MultipleClusterings: {"n_layers": 3, "max_clusters": 3},
     AttributeLayers: {"n_components": 3, "bands": BANDS[:3], "readout": "raw"},
     SlowFeatureAnalysis: {},
 }
@@ -127,6 +129,7 @@ def expected_failures(model):
         ConceptFactorization,
         MultiLayerNMF,
         MultiNMF,
+        MultipleClusterings,
         SlowFeatureAnalysis,
     )
     told = getattr(model, "_uses_labels", False)  # with labels they return the codes of transform

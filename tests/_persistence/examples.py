@@ -89,7 +89,7 @@ def cases():
         found[name] = (plain(name, kind), (X, Y) if labelled else (X,), NEW if labelled else None)
     for name, kind in estimators(features).items():
         found[name] = (plain(name, kind), (IMAGES,), IMAGES)
-    return found | models() | deep_models() | view_models() | attribute_models()
+    return found | models() | deep_models() | view_models() | clustering_models() | attribute_models()
 
 
 def models():
@@ -157,6 +157,13 @@ def view_models():
         "MultiViewDeepNMF names": (made("MultiViewDeepNMF", **deep), (two_views(X, complete=True),), two_views(NEW)),
         "MultiViewDeepNMF all": (made("MultiViewDeepNMF", layer="all", clustering="kmeans"), (X,), NEW),
         "MultiViewDeepNMF float32": (made("MultiViewDeepNMF"), (X.astype(np.float32),), NEW.astype(np.float32)),
+    }
+
+
+def clustering_models():
+    return {
+        "MultipleClusterings sparse": (made("MultipleClusterings", form="unit"), (sp.csr_array(X),), sp.csr_array(NEW)),
+        "MultipleClusterings sample": (made("MultipleClusterings", max_samples=15), (X.astype(np.float32),), NEW),
     }
 
 

@@ -187,6 +187,7 @@ def arrays(value, n_samples, path, seen):
 NEEDED = {
     "AttributeLayers": ("._bank",),
     "ClusterEnsemble": ("._spaces", "._memberships"),
+    "MultipleClusterings": ("._stages", "._voters"),
     "LabelSpreading": ("._graph", "._spread"),
     "ConceptFactorization": ("._embedding",),
     "MultiViewSemiNMF": (".clusters_._fitted",),

@@ -34,6 +34,7 @@ class LayerOutput(TransformerMixin, Estimator):
     readout: str = "auto"
     _main = -1  # the layer of ``components_``, whose columns have plain names
     _code_form, _cluster_form = "raw", "whitened"  # what readout="auto" means
+    _clusters_layers = False  # whether `cluster` finds any number of clusters of a layer, not by k-means of its codes
     _takes_tensors = False  # whether public methods are wrapped for tensors (`tensors`)
     _on_devices = False  # whether X may be on a device; tensors give tensors then
 

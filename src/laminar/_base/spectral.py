@@ -7,6 +7,7 @@ A. Ng, M. Jordan and Y. Weiss, On spectral clustering: analysis and an algorithm
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TypeAlias
 
 import numpy as np
@@ -14,7 +15,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from .._engine.linalg.eigen import leading_eigenvectors
 from .._engine.linalg.small import safe_divide, unit_rows
@@ -103,6 +104,12 @@ def unit_embedding(E: np.ndarray) -> np.ndarray:
     return unit_rows(np.where(norms > 1e-6 * norms.max(), E, 0))
 
 
+@cache
+def _openmp() -> ThreadpoolController:
+    """Return the thread pool of k-means, which is loaded with this module: to find it takes longer than a small fit."""
+    return ThreadpoolController().select(user_api="openmp")
+
+
 def kmeans(E: np.ndarray, n_clusters: int, random_state: Seed, n_init: int = 20) -> KMeans:
     """Fit k-means to the rows of E, the best of ``n_init`` starts.
 
@@ -129,7 +136,7 @@ def kmeans(E: np.ndarray, n_clusters: int, random_state: Seed, n_init: int = 20)
     True
     """
     # On one thread: the sums of several are added in an order of their own, and rounding may move a sample.
-    with threadpool_limits(1, user_api="openmp"):
+    with _openmp().limit(limits=1):
         return KMeans(int(n_clusters), n_init=n_init, random_state=random_state).fit(E)
 
 

@@ -140,6 +140,14 @@ OBJECTS: dict[str, dict[str, Kind]] = {
         "directions": SIZE,
         "n_neighbors": SIZE,
     },
+    f"{ENSEMBLE}subspaces.Subspace": {"stage": COUNT, "exponent": FINITE, "directions": list_of(SIZE)},
+    f"{ENSEMBLE}subspaces.Stages": {
+        "form": made(f"{ENSEMBLE}forms.Form"),
+        "scores": list_of(made(f"{ENSEMBLE}scores.Scores")),
+        "labels": INTEGERS,
+        "centres": MATRIX,
+        "main": made(f"{ENSEMBLE}subspaces.Subspace"),
+    },
     f"{ENSEMBLE}base.Reading": {"labels": INTEGERS, "members": INTEGERS},
     f"{ATTRIBUTE_PARTS}class_centres.ClassCentres": {"directions": MATRIX, "centres": MATRIX},
     f"{ATTRIBUTE_PARTS}layer_map.LayerMap": {

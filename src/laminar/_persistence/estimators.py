@@ -86,6 +86,12 @@ ATTRIBUTES: dict[str, Kind] = {
     "_member_weights": MATRIX,
     "_memberships": MATRIX,
     "_spaces": made(f"{ENSEMBLE}spaces.Spaces"),
+    "support_": VECTOR,
+    "_stages": made(f"{ENSEMBLE}subspaces.Stages"),
+    "_subspaces": list_of(made(f"{ENSEMBLE}subspaces.Subspace")),
+    "_voters": list_of(INTEGERS),
+    "_numbers": list_of(SIZE),
+    "_seed": COUNT,
     # slow features
     "deltas_": NUMBERS,
     "explained_variance_ratio_": NUMBERS,
@@ -135,6 +141,8 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
         "laminar.ensemble.cluster_ensemble.ClusterEnsemble": f"{_ALL} view_names_ view_sizes_ components_ layers_ "
         "labels_ members_ agreement_ pairwise_agreement_ kept_ alternatives_ weights_ n_iter_ converged_ "
         "_member_weights _memberships _spaces",
+        "laminar.ensemble.multiple_clusterings.MultipleClusterings": f"{_ALL} components_ layers_ labels_ support_ "
+        "pairwise_agreement_ n_iter_ converged_ _stages _subspaces _voters _numbers _seed",
         "laminar.multiview.deep_nmf.MultiViewDeepNMF": f"{_SHARED} pretraining_histories_",
         "laminar.multiview.multinmf.MultiNMF": f"{_VIEWS} totals_ _alpha consensus_ representations_",
         "laminar.multiview.semi_nmf.MultiViewSemiNMF": _SHARED,

@@ -75,7 +75,7 @@ def _check_components(model: Any) -> None:
 
 def _check_layers(model: Any) -> None:
     _require(len(model.layers_) > 0, "there is no layer")
-    _check_stack(model.layers_, _n_inputs(model), chained="attributes_" not in vars(model))
+    _check_stack(model.layers_, _n_inputs(model), chained=not {"attributes_", "_stages"} & set(vars(model)))
     widths = [len(layer.components) for layer in model.layers_]
     _require(len(model.components_) == widths[model._main], "components_ are not those of the layer")
 

@@ -54,6 +54,7 @@ MODELS: dict[str, Purpose] = {
     "SlowFeatureNMF": Purpose(">= 0", "", time=True, use="parts that change slowly; phases of a video"),
     "SlowFeatureAnalysis": Purpose("any", "", time=True, use="slowest signals of a sequence"),
     "ClusterEnsemble": Purpose("any", "", views=True, holes=True, graph=True, use="one clustering of several views"),
+    "MultipleClusterings": Purpose("any", "", graph=True, use="several clusterings that differ, without labels"),
     "MultiViewSemiNMF": Purpose(
         "any", "", views=True, one_input=False, holes=True, graph=True, use="codes that several views share"
     ),
@@ -216,7 +217,12 @@ def set_parameters(
             raise ValueError(f"--layers: {cls} has one layer; give one number, or --model deep-semi-nmf.")
         (components,), layers = layers, None
     if components is not None and "n_components" not in parameters:
-        raise ValueError(f"--components: {cls} has several layers; give --layers 100,{components}.")
+        cure = (
+            f"has several layers; give --layers 100,{components}"
+            if "layers" in parameters
+            else "has none; leave it out"
+        )
+        raise ValueError(f"--components: {cls} {cure}.")
     if clusters is not None and "n_clusters" not in parameters:
         raise ValueError(f"--clusters: {cls} has no such parameter; laminar cluster takes -k.")
     given = {"n_components": components, "layers": layers, "n_clusters": clusters}

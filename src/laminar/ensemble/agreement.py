@@ -19,7 +19,7 @@ from scipy.spatial.distance import squareform
 from .._base.spectral import inverse_root, kmeans, kmeans_seed, unit_embedding
 from .._engine.data.svd import truncated_svd
 from .._engine.data.wrap import wrap
-from .._engine.linalg.small import safe_divide
+from .._engine.linalg.small import gram_solver, ridged, safe_divide
 
 
 def indicators(partitions: Sequence[np.ndarray], n_clusters: int) -> sp.csr_array:
@@ -186,6 +186,33 @@ def memberships(partitions: Sequence[np.ndarray], labels: np.ndarray, n_clusters
     Q = (B.T @ indicators([labels], n_clusters)).toarray()
     Q = safe_divide(Q, Q.sum(axis=1, keepdims=True))
     return (B @ Q) / len(partitions)
+
+
+def cluster_components(X: np.ndarray | sp.csr_array, H: np.ndarray, *, ridge: float = 1e-6) -> np.ndarray:
+    """Return ``Z = (H^T H + ridge)^-1 H^T X``, near the means of the clusters for memberships H.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse array} of shape (n_samples, n_features)
+        Samples.
+    H : ndarray of shape (n_samples, n_clusters)
+        Their memberships.
+    ridge : float, default=1e-6
+        Share that is added to the diagonal of the Gram matrix.
+
+    Returns
+    -------
+    Z : ndarray of shape (n_clusters, n_features)
+
+    Examples
+    --------
+    >>> cluster_components(np.array([[1.0], [3.0], [8.0]]), np.array([[1.0, 0], [1, 0], [0, 1]])).round(3)
+    array([[2.],
+           [8.]])
+    """
+    data = wrap(X)
+    solve, _ = gram_solver(ridged(H.T @ H, ridge))
+    return solve(data.T.product(H.astype(data.dtype)).T.astype(np.float64)) * data.scale
 
 
 def two_groups(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

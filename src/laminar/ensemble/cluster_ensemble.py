@@ -14,14 +14,20 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._base.coding import Layer
 from .._base.output import OUTPUT
-from .._engine.data.wrap import wrap
-from .._engine.linalg.small import gram_solver, ridged
 from .._utils import interrupts, threads
 from .._utils.callbacks import CallbackSupportMixin, hooks, with_callbacks
 from .._utils.progress import stage
 from .._utils.typing import ViewData
 from .._utils.views import Views
-from .agreement import consensus_labels, kept_members, mean_agreement, memberships, pairwise_information, two_groups
+from .agreement import (
+    cluster_components,
+    consensus_labels,
+    kept_members,
+    mean_agreement,
+    memberships,
+    pairwise_information,
+    two_groups,
+)
 from .base import EnsembleCoder, Reading
 from .forms import plan_forms
 from .grid import Member, member_grid, member_sizes
@@ -282,7 +288,9 @@ class ClusterEnsemble(CallbackSupportMixin, EnsembleCoder):
         self.weights_ = self._member_weights[kept].mean(axis=0)
         self.labels_, H, self._memberships = self._consensus(made, kept)
         self.alternatives_ = [Reading(self._consensus(made, other)[0], other)] if len(other) > 1 else []
-        Z = [_components(X, H, has) for X, has in zip(made.views.arrays, made.views.observed.T, strict=True)]
+        Z = [
+            cluster_components(X[has], H[has]) for X, has in zip(made.views.arrays, made.views.observed.T, strict=True)
+        ]
         self.components_ = np.hstack(Z).astype(made.views.arrays[0].dtype)
         self.layers_ = [Layer(self.components_, self.components_, H.astype(self.components_.dtype))]
         return self
@@ -323,10 +331,3 @@ def _taken(views: Views, rows: np.ndarray) -> Views:
     if len(rows) == len(views.observed):
         return views
     return Views([array[rows] for array in views.arrays], views.names, views.observed[rows])
-
-
-def _components(X, H: np.ndarray, observed: np.ndarray, *, ridge: float = 1e-6) -> np.ndarray:
-    """Return ``(H^T H + ridge)^-1 H^T X`` over the samples that have the view."""
-    data, own = wrap(X[observed]), H[observed]
-    solve, _ = gram_solver(ridged(own.T @ own, ridge))
-    return solve(data.T.product(own.astype(data.dtype)).T.astype(np.float64)) * data.scale

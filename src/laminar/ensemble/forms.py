@@ -111,6 +111,30 @@ def names_of_forms(X: np.ndarray | sp.csr_array, *, min_zeros: float = 0.8) -> t
     return COUNTS if is_counts else NUMBERS
 
 
+def name_of_form(X: np.ndarray | sp.csr_array) -> str:
+    """Return the one form that suits a view best: "standard" where one feature has most of the variance.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse array} of shape (n_samples, n_features)
+        Samples.
+
+    Returns
+    -------
+    name : str
+
+    Examples
+    --------
+    >>> X = -np.random.default_rng(0).random((20, 3))
+    >>> name_of_form(np.eye(10)), name_of_form(X), name_of_form(X * [1, 1, 100])
+    ('tfidf', 'raw', 'standard')
+    """
+    if names_of_forms(X) == COUNTS:
+        return "tfidf"
+    deviations = _deviations(X / unit_of(_entries(X)))[1]
+    return "standard" if 2 * np.max(deviations**2, initial=0) > np.sum(deviations**2) else "raw"
+
+
 def resolve_forms(forms: Any, names: Sequence, views: Sequence[np.ndarray | sp.csr_array]) -> list[tuple[str, ...]]:
     """Return the names of the forms of each view from the parameter ``forms``.
 
@@ -196,13 +220,17 @@ def _smallest_positive(X: np.ndarray | sp.csr_array) -> float:
     return float(np.min(entries, initial=np.inf, where=entries > 0)) if (entries > 0).any() else 1.0
 
 
-def _inverse_deviations(X: np.ndarray | sp.csr_array, *, rounding: float = 1e-6) -> np.ndarray:
-    """Return one over the standard deviation of each feature; 0 for a constant one, up to rounding."""
+def _deviations(X: np.ndarray | sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean and the standard deviation of each feature."""
     if sp.issparse(X):
         mean, variance = mean_variance_axis(sp.csr_matrix(X, dtype=np.float64), axis=0)
-        deviation = np.sqrt(variance)
-    else:
-        mean, deviation = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
+        return mean, np.sqrt(variance)
+    return X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
+
+
+def _inverse_deviations(X: np.ndarray | sp.csr_array, *, rounding: float = 1e-6) -> np.ndarray:
+    """Return one over the standard deviation of each feature; 0 for a constant one, up to rounding."""
+    mean, deviation = _deviations(X)
     varies = deviation > rounding * np.abs(mean)
     return np.divide(1, deviation, out=np.zeros_like(deviation), where=varies)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -53,9 +54,10 @@ def layer_attribute_table(
     were in the fit. Labels are used for the scores and for the probe alone.
 
     By default the codes of a layer are whitened, their rows scaled to unit length, and k-means finds as many clusters
-    as the attribute has classes, in the codes of the training samples; the samples of X join the nearest ones. The
-    layers of `AttributeLayers` are clustered by their own read-out. A model of several views with layers has a row for
-    each hidden layer of each view, and one for the layer they share.
+    as the attribute has classes, in the codes of the training samples; the samples of X join the nearest ones. Those of
+    `MultipleClusterings` have the spectral clusters of their graphs instead, as its `cluster` finds them. The layers of
+    `AttributeLayers` are clustered by their own read-out. A model of several views with layers has a row for each
+    hidden layer of each view, and one for the layer they share.
 
     Parameters
     ----------
@@ -192,6 +194,8 @@ def layer_clusters(
     >>> bool(found[0] == found[1] != found[2] == found[3])
     True
     """
+    if readout is None and getattr(model, "_clusters_layers", False):
+        return model.cluster(X, n_clusters, layer=layer)
     training = layer_features(model, layer, view=view, readout=readout)
     E = training if X is None else layer_features(model, layer, X, view=view, readout=readout)
     return _cluster(training, E, n_clusters, n_init, random_state)
@@ -375,12 +379,14 @@ class _Row:
     clustered: Any
     probed: Any
     has: np.ndarray
+    find: Callable[[int], np.ndarray] | None = None  # so many clusters by the model itself, not by k-means
 
     def take(self, order: np.ndarray) -> _Row:
         """Return the row of samples in another order."""
         clustered = None if self.clustered is None else self.clustered[order]
         probed = None if self.probed is None else self.probed[order]
-        return _Row(self.training, clustered, probed, self.has[order])
+        find = None if self.find is None else lambda n_clusters: self.find(n_clusters)[order]
+        return _Row(self.training, clustered, probed, self.has[order], find)
 
     def scores(
         self,
@@ -400,6 +406,8 @@ class _Row:
                 group = None if groups is None else groups[known]
                 found[metric] = linear_probe(self.probed[known], true, group, random_state=random_state)
                 continue
+            if clusters is None and self.find is not None:
+                clusters = self.find(len(attribute.classes))[known]
             if clusters is None:
                 training, n_clusters = self.training, len(attribute.classes)
                 if training is None:
@@ -424,7 +432,10 @@ def _layer_row(
         clustered = training if X is None else _read_out(model, layer, view, H, readout)
     if "probe" in metrics:
         probed = _read_out(model, layer, view, H, "isometric")
-    return _Row(training, clustered, probed, np.ones(len(H), dtype=bool))
+    find = None
+    if readout is None and getattr(model, "_clusters_layers", False):
+        find = partial(model.cluster, X, layer=layer)
+    return _Row(training, clustered, probed, np.ones(len(H), dtype=bool), find)
 
 
 def _input_rows(model: BaseEstimator, X: ViewData) -> dict[str, _Row]:

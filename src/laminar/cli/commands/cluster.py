@@ -131,6 +131,8 @@ def _default_clusters(model: Any, layer: Any) -> int:
         return int(given)
     if layer in _classes(model):
         return len(_classes(model)[layer])
+    if getattr(model, "_clusters_layers", False) and isinstance(layer, int):
+        return len(model.layers_[layer].components)
     raise ValueError("the number of clusters is not known: give -k, or --attribute.")
 
 
