@@ -33,7 +33,8 @@ from .._utils.typing import Data
 from .._utils.validation import check_choice, check_features, check_on_device, clear_errors, read_data
 from .._utils.workers.array import DistributedArray
 from .._utils.workers.reading import by_rows, is_dask
-from .clusters import Clusters, Joined, Readout, refuse_without_codes, side_by_side
+from .clusters import Clusters, Form, Joined, Readout, refuse_without_codes, side_by_side
+from .graph_clusters import clusters_of
 from .output import LayerOutput
 
 
@@ -126,8 +127,14 @@ class Coder(LayerOutput):
         self._clustered = self._places(), self._form(None, self._cluster_form)
         return self._clusters_at(*self._clustered, self.random_state)
 
-    def _clusters_at(self, places: list, form: str, random_state, n_init: int = 20) -> Clusters:
-        return Clusters(self._fit_codes(places), random_state, self._cluster_reader(places, form), n_init=n_init)
+    @property
+    def _fitted_form(self) -> Form:
+        """The form that "auto" means for clusters: in files of earlier versions that of the fit."""
+        return self._clustered[1] if self.readout == "auto" else self._cluster_form
+
+    def _clusters_at(self, places: list, form: Form, random_state, n_init: int = 20) -> Clusters:
+        H, read = self._fit_codes(places), self._cluster_reader(places, form)
+        return clusters_of(form, H, read, random_state, n_init=n_init)
 
     def _fit_codes(self, places: list) -> np.ndarray:
         """Return the raw codes of the fit, side by side."""
@@ -135,12 +142,12 @@ class Coder(LayerOutput):
         refuse_without_codes(parts[0], "this clustering")
         return side_by_side(parts)
 
-    def _cluster_reader(self, places: list, form: str) -> Readout | Joined | None:
+    def _cluster_reader(self, places: list, form: Form) -> Readout | Joined | None:
         """Return the form in which raw codes side by side are clustered; None whitens them when first needed."""
         alone = len(places) == 1 and form == "whitened" and self._at(places[0]).whitening is None
         return None if alone else self._joined_reader(places, form)
 
-    def _joined_reader(self, places: list, form: str) -> Readout | Joined:
+    def _joined_reader(self, places: list, form: Form) -> Readout | Joined:
         reads = [self._reader(place, form) for place in places]
         if len(reads) == 1:
             return reads[0]
@@ -166,7 +173,7 @@ class Coder(LayerOutput):
         *,
         layer: int | str | None = None,
         method: str = "nonnegative",
-        readout: str | None = None,
+        readout: Form | None = None,
         **parameters,
     ) -> np.ndarray:
         """Fit the estimator to X and return codes of X.
@@ -206,7 +213,7 @@ class Coder(LayerOutput):
         *,
         layer: int | str | None = None,
         method: str = "nonnegative",
-        readout: str | None = None,
+        readout: Form | None = None,
     ) -> np.ndarray:
         """Compute the codes of samples for the fitted components.
 
@@ -237,11 +244,11 @@ class Coder(LayerOutput):
         places, form = self._places(layer), self._form(readout, self._code_form)
         return self._output(self._parts(X, places, form, method=method), X, places)
 
-    def _transform(self, X, layer: int | str = -1, readout: str = "raw", **coding) -> np.ndarray:
+    def _transform(self, X, layer: int | str = -1, readout: Form = "raw", **coding) -> np.ndarray:
         """Return codes as an array whatever the parameters; ``coding`` is passed to `_codes_at`."""
         return side_by_side(self._parts(X, self._places(layer), readout, **coding))
 
-    def _parts(self, X, places: list, form: str, **coding) -> list[np.ndarray]:
+    def _parts(self, X, places: list, form: Form, **coding) -> list[np.ndarray]:
         """Return the codes of samples at each place."""
         reads = [self._reader(place, form) for place in places]
         codes = self._codes_at(X, places, **coding)
@@ -350,7 +357,7 @@ class Coder(LayerOutput):
         n_clusters: int | None = None,
         *,
         layer: int | str | None = None,
-        readout: str | None = None,
+        readout: Form | None = None,
         n_init: int = 20,
     ) -> np.ndarray:
         """Cluster samples by their codes.
@@ -387,7 +394,7 @@ class Coder(LayerOutput):
             "n_init": [Interval(Integral, 1, None, closed="left")],
         }
         validate_parameter_constraints(allowed, {"n_clusters": n_clusters, "n_init": n_init}, "cluster")
-        places, form = self._places(layer), self._form(readout, self._cluster_form)
+        places, form = self._places(layer), self._form(readout, self._fitted_form)
         clusters = self.clusters_
         if (places, form) != self._clustered or n_init != clusters.n_init:
             clusters = self._clusters_at(places, form, clusters.random_state, n_init)
@@ -397,7 +404,7 @@ class Coder(LayerOutput):
 
     def _without_training_codes(self) -> Self:
         kept = super()._without_training_codes()
-        places, form = self._places(), self._form(None, self._cluster_form)
+        places, form = self._places(), self._form(None, self._fitted_form)
         clusters = self.clusters_
         if (places, form) != self._clustered:
             clusters = self._clusters_at(places, form, clusters.random_state, clusters.n_init)

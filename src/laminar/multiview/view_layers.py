@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._base.clusters import Readout, reader, side_by_side
+from .._base.clusters import Form, Readout, reader, side_by_side
 from .._base.coding import Layer, in_units_of
 from .._engine.constraints import NonNegative
 from .._engine.regression import best_codes
@@ -57,7 +57,7 @@ class LayeredViews(SharedCoder):
         i, view = place
         return f"layer{i}" if view is None else f"{view if isinstance(view, str) else f'view{view}'}_layer{i}"
 
-    def _reader(self, place, form: str) -> Readout:
+    def _reader(self, place, form: Form) -> Readout:
         return super()._reader(place, form) if place[1] is None else reader(form, self._at(place))
 
     # ---- codes ---------------------------------------------------------------------------------------------------

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from .._base.clusters import READOUTS, Readout
+from .._base.clusters import READOUTS, Form, Readout, check_form
 from .._base.coding import Coder, Layer, in_units_of
-from .._base.output import OUTPUT
+from .._base.output import OUTPUT, readouts
 from .._engine.data.matrix import Matrix
 from .._engine.data.svd import truncated_svd
 from .._engine.data.wrap import wrap
@@ -25,7 +25,6 @@ from .._engine.starts import best_components
 from .._utils import threads
 from .._utils.callbacks import CallbackSupportMixin, hooks, with_callbacks
 from .._utils.typing import Data
-from .._utils.validation import check_choice
 from ..graphs import Graph, Rank, as_graph
 from ..graphs.smoothing import smoothed_codes
 from .rotation import nonnegative_rotation
@@ -143,7 +142,7 @@ class SmoothedSemiNMF(CallbackSupportMixin, Coder):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
-        "readout": [StrOptions({"auto", "directions", *READOUTS})],
+        "readout": readouts("directions"),
         "layer": OUTPUT["layer"],
         "callback": [callable, None],
         "random_state": ["random_state"],
@@ -240,13 +239,13 @@ class SmoothedSemiNMF(CallbackSupportMixin, Coder):
         self.layers_ = [Layer(self.components_, self.components_, in_units_of(data, H))]
         # Codes over the lengths of the components are the rows of (2).
         size = lengths * data.scale
-        self._directions = Readout(np.diag(safe_divide(np.ones_like(size), size)), unit=True)
+        self._directions = Readout(np.diag(safe_divide(np.ones_like(size), size)), 1.0)
         self.clusters_ = self._clusters()
         self.objective_history_ = np.array(solution.history)
         self.history_iterations_ = np.array(solution.iterations)
         self.n_iter_, self.converged_ = solution.n_iter, solution.converged
         return self
 
-    def _reader(self, place, form: str) -> Readout:
-        check_choice("readout", form, ("directions", *READOUTS))
+    def _reader(self, place, form: Form) -> Readout:
+        check_form(form, ("directions", *READOUTS))
         return self._directions if form == "directions" else super()._reader(place, form)

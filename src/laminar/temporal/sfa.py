@@ -17,13 +17,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from .._base.clusters import READOUTS, Readout
+from .._base.clusters import Form, Readout, reader
+from .._base.coding import Layer
 from .._base.output import OUTPUT, LayerOutput
 from .._engine.data.svd import truncated_svd
 from .._engine.data.wrap import wrap
-from .._engine.linalg.small import column_signs, isometry, safe_divide
+from .._engine.linalg.small import column_signs, safe_divide
 from .._utils.typing import Data
-from .._utils.validation import check_choice, read_data
+from .._utils.validation import read_data
 from ..graphs import Chain
 
 Links = Sequence[np.ndarray]  # positions of successive frames: the earlier ones, the later ones
@@ -280,11 +281,9 @@ class SlowFeatureAnalysis(LayerOutput):
     def _n_codes(self, place: int) -> int:
         return len(self.components_)
 
-    def _reader(self, place: int, form: str) -> Readout:
-        check_choice("readout", form, READOUTS)
-        if form == "isometric":
-            return Readout(isometry(self.patterns_))
-        return Readout(np.eye(len(self.components_)), unit=True) if form == "whitened" else Readout()
+    def _reader(self, place: int, form: Form) -> Readout:
+        white = np.eye(len(self.components_))  # up to a factor
+        return reader(form, Layer(self.patterns_, self.patterns_, white[:0], whitening=white))
 
     def inverse_transform(self, X: Data) -> np.ndarray:
         """Reconstruct frames from features, by least squares over the training frames.
