@@ -1,8 +1,8 @@
 """Clusters of one view, fourteen sets: ``python -m benchmarks.clustering --cells cells.json``.
 
-NMI (arithmetic) and accuracy, mean of three seeds and deviation of NMI; every method has one setting for all sets. Codes
-of a model are fitted once for each seed and clustered in every read-out: k-means of whitened codes, and the rank graph
-at several exponents t. Factorisations have k = max(30, 2c) components for c classes, `DeepSemiNMF` layers 2k and k;
+NMI (arithmetic) and accuracy, mean of three seeds and deviation of NMI; every method has one setting for all sets.
+Codes of a model are fitted once for each seed and clustered in every read-out: k-means of whitened codes, and the rank
+graph at several exponents t. Factorisations have k = max(30, 2c) components for c classes, `DeepSemiNMF` layers 2k and k;
 rows with "k = c" have c.
 
 The last lines are leave-one-set-out figures: the mean over sets of the NMI of the row that is best on the other sets,

@@ -230,8 +230,8 @@ class Clusters:
     def _read(self) -> Readout | Joined:
         return Readout(whitener(self.H), 1.0) if self.read is None else self.read
 
-    def features(self, H: np.ndarray, n_clusters: int) -> np.ndarray:
-        """Return codes in the form that is clustered for so many clusters, in double precision."""
+    def features(self, H: np.ndarray, n_clusters: int | None = None) -> np.ndarray:
+        """Return codes in the form that is clustered, for so many clusters, in double precision."""
         return self._read(H.astype(np.float64, copy=False))
 
     def _fit(self, n_clusters: int) -> KMeans:
@@ -260,15 +260,16 @@ class Clusters:
     def predict(self, H: np.ndarray, n_clusters: int) -> np.ndarray:
         """Return the cluster of each row of codes."""
         if is_dask(H):
-            return by_rows(partial(self._alone(n_clusters).predict, n_clusters=n_clusters), H)
+            return by_rows(partial(self.without_codes(n_clusters).predict, n_clusters=n_clusters), H)
         return self._fit(n_clusters).predict(tall.to_host(self.features(H, n_clusters)))
+
+    def labels(self, n_clusters: int) -> np.ndarray:
+        """Return the clusters of the training samples."""
+        refuse_without_codes(self.H, "this clustering")
+        return self.predict(self.H, n_clusters)
 
     def without_codes(self, n_clusters: int) -> Clusters:
         """Return a copy without the codes of the training samples, which predicts this number of clusters."""
-        return self._alone(n_clusters)
-
-    def _alone(self, n_clusters: int) -> Clusters:
-        """Return a copy without ``H`` that predicts this number of clusters as this one does."""
         if 0 < len(self.H) >= n_clusters:
             self._fit(n_clusters)
         kept = copy(self)

@@ -188,7 +188,7 @@ class Coder(LayerOutput):
             Layer as for `transform`; None means the parameter ``layer``.
         method : {"nonnegative", "pinv"}, default="nonnegative"
             "pinv" codes the training samples as `transform` does, by unconstrained least squares.
-        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
+        readout : {"auto", "raw", "whitened", "isometric"}, float in [0, 1] or None, default=None
             Form of the codes as for `transform`; None means the parameter ``readout``.
         **parameters : dict
             Further arguments of `fit`.
@@ -230,11 +230,12 @@ class Coder(LayerOutput):
             of an attribute, for estimators with layers of attributes. None means the parameter ``layer``.
         method : {"nonnegative", "pinv"}, default="nonnegative"
             "pinv" is unconstrained least squares: faster, with codes of any sign.
-        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
+        readout : {"auto", "raw", "whitened", "isometric"}, float in [0, 1] or None, default=None
             Form of the codes: H itself, which is also "auto"; whitened by the codes of the training samples, with rows
-            of unit norm, which does not depend on the basis of the codes, for clusters; or times the square root of the
-            Gram matrix of the components, so that distances are those of the reconstructions, for classifiers. None
-            means the parameter ``readout``.
+            of unit norm; or times the square root of the Gram matrix of the components, so that distances are those of
+            the reconstructions, for classifiers. A number t is between isometric, 0, and whitened, 1, up to rotations:
+            with ``H Z = U diag(s) V^T`` of the training samples the rows f of ``U diag(s)^(1 - t)`` over ``||f||^t``.
+            None means the parameter ``readout``.
 
         Returns
         -------
@@ -362,10 +363,14 @@ class Coder(LayerOutput):
     ) -> np.ndarray:
         """Cluster samples by their codes.
 
-        k-means finds the clusters of the training samples by the codes of the fit. Samples X are brought to the same
-        form, by the codes of `transform`, and join the nearest cluster. Where the fit used labels, neighbours or time,
-        its codes differ from those of `transform`, and training samples given as X may join other clusters than
-        ``X=None`` returns.
+        Clusters are those of the training samples by the codes of the fit. In the form of a number t, which is 0.75 by
+        default, they are spectral clusters (Ng, Jordan and Weiss) of a graph: of n_clusters clusters the ``3
+        n_clusters`` directions of largest s are taken, each sample is linked to its ten nearest ones with weight one
+        over the rank, and of more than 10 000 samples 10 000 at random are. A named form is clustered by k-means.
+
+        Samples X are brought to the same form, by the codes of `transform`, and join the nearest cluster: the nearest
+        of ten means of each cluster, or the centre of k-means. So training samples given as X may join other clusters
+        than ``X=None`` returns, the more where the fit used labels, neighbours or time, on which its codes depend.
 
         Parameters
         ----------
@@ -377,9 +382,9 @@ class Coder(LayerOutput):
         layer : int, str or None, default=None
             Layer as for `transform`; None means the parameter ``layer``. Of "all", the layers are brought to the form
             one by one and clustered side by side.
-        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
-            Form of the codes as for `transform`, but that "auto" is the form the estimator clusters by default. None
-            means the parameter ``readout``.
+        readout : {"auto", "raw", "whitened", "isometric"}, float in [0, 1] or None, default=None
+            Form of the codes as for `transform`, but that "auto" is the form the estimator clusters by default, 0.75
+            for most. None means the parameter ``readout``.
         n_init : int, default=20
             Number of starts of k-means.
 
@@ -398,9 +403,10 @@ class Coder(LayerOutput):
         clusters = self.clusters_
         if (places, form) != self._clustered or n_init != clusters.n_init:
             clusters = self._clusters_at(places, form, clusters.random_state, n_init)
-        H = self._fit_codes(places) if X is None else side_by_side(self._codes_at(X, places))
+        n_clusters = n_clusters or self.n_clusters or self._n_codes(places[-1])
+        H = None if X is None else side_by_side(self._codes_at(X, places))
         with self._stages():
-            return clusters.predict(H, n_clusters or self.n_clusters or self._n_codes(places[-1]))
+            return clusters.labels(n_clusters) if H is None else clusters.predict(H, n_clusters)
 
     def _without_training_codes(self) -> Self:
         kept = super()._without_training_codes()

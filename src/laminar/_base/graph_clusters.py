@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import check_random_state
@@ -9,13 +12,13 @@ from sklearn.utils import check_random_state
 from .._utils.progress import stage
 from ..graphs import Graph
 from .clusters import Clusters, Form, Joined, Readout
-from .spectral import graph_affinity, spectral_labels
+from .spectral import graph_affinity, kmeans, spectral_labels
 
 
 class GraphClusters(Clusters):
     """Spectral clusters (Ng, Jordan and Weiss) of a graph of read-outs, computed on first use and kept.
 
-    A sample that was not in the graph belongs to the cluster of the nearest one that was.
+    A sample that was not in the graph belongs to the cluster that has the nearest mean, of ten means of each cluster.
 
     Parameters
     ----------
@@ -41,6 +44,7 @@ class GraphClusters(Clusters):
 
     n_neighbors: int | None = None  # of files written before there were these two
     n_directions: int | None = None
+    _labels: Mapping[int, np.ndarray] = MappingProxyType({})  # of the training samples, where all are in the graph
 
     def __init__(
         self,
@@ -57,35 +61,74 @@ class GraphClusters(Clusters):
         super().__init__(H, random_state, read, n_init=n_init, max_samples=max_samples)
         self.graph, self.n_neighbors, self.n_directions = graph, n_neighbors, n_directions
 
-    def features(self, H: np.ndarray, n_clusters: int) -> np.ndarray:
-        """Return codes in the form that is clustered for so many clusters, in double precision."""
-        read = self._read if self.n_directions is None else self._read.leading(self.n_directions * n_clusters)
+    def features(self, H: np.ndarray, n_clusters: int | None = None) -> np.ndarray:
+        """Return codes in the form that is clustered, for so many clusters, in double precision."""
+        n_directions = n_clusters and self.n_directions and n_clusters * self.n_directions
+        read = self._read.leading(n_directions) if n_directions else self._read
         return read(H.astype(np.float64, copy=False))
 
-    def _nodes(self, H: np.ndarray, n_clusters: int) -> np.ndarray:
-        """Return the features of the samples in the graph."""
-        return self._sampled(H, n_clusters, max(self.max_samples, n_clusters))
-
     def _model(self, H: np.ndarray, n_clusters: int) -> KNeighborsClassifier:
-        E, rng = self._nodes(H, n_clusters), check_random_state(self.random_state)
+        rng = check_random_state(self.random_state)
+        E = self._sampled(H, n_clusters, max(self.max_samples, n_clusters))
         stage(f"spectral clustering of {len(E)} samples, {n_clusters} clusters")
         labels = np.zeros(len(E), dtype=int)
         if n_clusters > 1:
             n_neighbors = self.n_neighbors and min(self.n_neighbors, len(E) - 1)
             W = graph_affinity(E, self.graph, n_clusters, n_neighbors)
             labels = spectral_labels(W, n_clusters, rng, n_init=self.n_init)
-        return KNeighborsClassifier(1).fit(E, labels)
+        if len(E) == len(H):
+            self._labels = {**self._labels, n_clusters: labels}
+        return nearest_mean(E, labels, self.random_state)
+
+    def labels(self, n_clusters: int) -> np.ndarray:
+        """Return the clusters of the training samples; of those that are not in the graph, as of new samples."""
+        if len(self.H):
+            self._fit(n_clusters)
+        found = self._labels.get(n_clusters)
+        return super().labels(n_clusters) if found is None else found.copy()
 
     def without_codes(self, n_clusters: int) -> Clusters:
-        """Return a copy without codes of training samples: new samples belong to the cluster of the nearest mean."""
-        kept = self._alone(n_clusters)
-        if len(self.H) and kept._fitted:
-            E = self._nodes(self.H, n_clusters)
-            labels = kept._fitted[n_clusters].predict(E)
-            found = np.unique(labels)
-            means = np.vstack([E[labels == i].mean(axis=0) for i in found])
-            kept._fitted[n_clusters] = KNeighborsClassifier(1).fit(means, found)
+        """Return a copy without the codes of the training samples, which predicts this number of clusters."""
+        kept = super().without_codes(n_clusters)
+        vars(kept)["_labels"] = {}
         return kept
+
+
+def nearest_mean(E: np.ndarray, labels: np.ndarray, seed: int, *, n_means: int = 10) -> KNeighborsClassifier:
+    """Fit a classifier of the nearest of some means of each cluster, at most one for two samples.
+
+    Of new samples it is right as often as the nearest sample, and it holds the features of none
+    (``python -m benchmarks.clustering --new``).
+
+    Parameters
+    ----------
+    E : ndarray of shape (n_samples, n_directions)
+        Features.
+    labels : ndarray of shape (n_samples,)
+        Clusters.
+    seed : int
+        Seed of k-means within the clusters.
+    n_means : int, default=10
+        Means of each cluster.
+
+    Returns
+    -------
+    KNeighborsClassifier
+
+    Examples
+    --------
+    >>> E = np.array([[0.0], [0.2], [5.0], [5.2]])
+    >>> model = nearest_mean(E, np.array([1, 1, 0, 0]), seed=0)
+    >>> model.predict([[1.0], [4.0]])
+    array([1, 0])
+    """
+    means = {}
+    for label in np.unique(labels):
+        part = E[labels == label]
+        count = min(n_means, max(1, len(part) // 2), len(np.unique(part, axis=0)))
+        means[label] = kmeans(part, count, seed, n_init=3).cluster_centers_
+    owners = np.repeat(list(means), [len(part) for part in means.values()])
+    return KNeighborsClassifier(1).fit(np.vstack(list(means.values())), owners)
 
 
 def clusters_of(

@@ -83,6 +83,7 @@ OBJECTS: dict[str, dict[str, Kind]] = {
         "graph": either(one_of("knn", "rank"), made(*_GRAPHS)),
         "n_neighbors?": optional(SIZE),
         "n_directions?": optional(SIZE),
+        "_labels?": dict_of(INTEGERS, SIZE),
     },
     f"{ATTRIBUTE_PARTS}bands.Band": {
         "kind": TEXT,

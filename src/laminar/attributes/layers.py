@@ -66,11 +66,11 @@ class AttributeLayers(CallbackSupportMixin, AttributeCoder):
         with 1 classes without any label are separated better, and the others worse.
     max_iter : int, default=2
         Number of iterations, in each of which the targets of all samples and the discriminants are computed anew.
-    readout : {"auto", "raw", "whitened", "isometric", "discriminants", "bands"}, default="auto"
+    readout : {"auto", "raw", "whitened", "isometric", "discriminants", "bands"} or float in [0, 1], default="auto"
         What `transform`, `fit_transform` and `training_codes` return: the non-negative codes; the whitened codes with
         rows of unit norm; the codes times the square root of the Gram matrix of Z, of any sign, which keeps the
-        distances of T, for clusters and classifiers; or the part of these for the discriminants or the bands alone.
-        "auto" is "isometric".
+        distances of T, for clusters and classifiers; or the part of these for the discriminants or the bands alone. A
+        number is between isometric, 0, and whitened, 1. "auto" is "isometric".
     layer : int or str, default=0
         Whose codes these methods return: the name of an attribute, "rest", the position in ``layers_``, or "all", the
         codes of all layers side by side. 0 is the layer of the first attribute.

@@ -200,7 +200,7 @@ def layer_clusters(
     check_is_fitted(model, "layers_")
     place = _position(model, layer, view), view
     clusters = _clusters(model, *place, readout, n_init, random_state)
-    return clusters.predict(clusters.H if X is None else _codes(model, *place, X), n_clusters)
+    return clusters.labels(n_clusters) if X is None else clusters.predict(_codes(model, *place, X), n_clusters)
 
 
 def layer_features(
@@ -378,7 +378,7 @@ class _Row:
     """The features that are scored in one row, of all samples; ``has`` marks those that have them."""
 
     clusters: Clusters | None  # of the codes of the fit; None for k-means of the samples that have them
-    clustered: Any
+    clustered: Any  # codes or samples; None for the codes of the fit
     probed: Any
     has: np.ndarray
 
@@ -413,6 +413,8 @@ class _Row:
 
     def _cluster(self, known: np.ndarray, n_clusters: int, n_init: int, random_state: Seed) -> np.ndarray:
         if self.clusters is not None:
+            if self.clustered is None:
+                return self.clusters.labels(n_clusters)[known]
             return self.clusters.predict(self.clustered[known], n_clusters)
         training = self.clustered[self.has]
         return kmeans(training, min(n_clusters, training.shape[0]), random_state, n_init).predict(self.clustered[known])
@@ -432,7 +434,8 @@ def _layer_row(
     scored = set(metrics) - {"probe"}
     clusters = _clusters(model, layer, view, readout, n_init, random_state) if scored else None
     probed = _read_out(model, layer, view, H, "isometric") if "probe" in metrics else None
-    return _Row(clusters, H if scored else None, probed, np.ones(len(H), dtype=bool))
+    clustered = H if scored and X is not None else None
+    return _Row(clusters, clustered, probed, np.ones(len(H), dtype=bool))
 
 
 def _input_rows(model: BaseEstimator, X: ViewData) -> dict[str, _Row]:

@@ -64,10 +64,10 @@ class SmoothedSemiNMF(CallbackSupportMixin, Coder):
     n_clusters : int or None, default=None
         Number of clusters of `predict` and `fit_predict`; None means the number of components. If given, U has at least
         ``2 n_clusters`` columns, otherwise k.
-    readout : {"auto", "raw", "whitened", "isometric", "directions"}, default="auto"
-        Form of the codes that `transform` and `fit_transform` return and that is clustered, see `transform`.
-        "directions" divides each column by the norm of its component, so that the rows are those of (2), and scales
-        them to unit norm. "auto" returns raw codes and clusters directions.
+    readout : {"auto", "raw", "whitened", "isometric", "directions"} or float in [0, 1], default="auto"
+        Form of the codes that `transform` and `fit_transform` return and that is clustered, see `transform`
+        and `cluster`. "directions" divides each column by the norm of its component, so that the rows are those of (2),
+        and scales them to unit norm. "auto" returns raw codes and clusters directions, by k-means.
     layer : int or "all", default=-1
         Position in ``layers_``, which has one layer.
     callback : callable or None, default=None
@@ -85,8 +85,8 @@ class SmoothedSemiNMF(CallbackSupportMixin, Coder):
         One layer. Its ``weights`` and ``components`` are ``components_``; its ``representation`` is H of shape
         (n_samples, n_components), the codes of the training samples.
     clusters_ : Clusters
-        k-means of the codes in the form of ``readout``, fitted when `predict`, `fit_predict` or `cluster` first needs
-        it.
+        Clusters of the codes in the form of ``readout``, found when `predict`, `fit_predict` or `cluster` first needs
+        them.
     reconstruction_err_ : float
         ``||X - H Z||``, the Frobenius norm of the residual.
     objective_history_ : ndarray of shape (n_accepted,)

@@ -53,10 +53,10 @@ class SlowFeatureAnalysis(LayerOutput):
         "auto" takes the fewest whose features are about as slow as any on frames held out: whole sequences, or blocks
         of time where there is one sequence. The first ``n_components`` features are compared, the first alone if that
         is None.
-    readout : {"auto", "raw", "whitened", "isometric"}, default="auto"
+    readout : {"auto", "raw", "whitened", "isometric"} or float in [0, 1], default="auto"
         Form of the features that `transform` and `fit_transform` return: as they are, which is also "auto"; with rows
         of unit norm (they are white already); or times the square root of the Gram matrix of ``patterns_``, so that
-        distances are those of the reconstructions.
+        distances are those of the reconstructions. A number is between isometric, 0, and unit rows, 1.
     layer : int or "all", default=-1
         Position of the layer, of which there is one; present for searches over several estimators.
     random_state : int, RandomState instance or None, default=None
@@ -240,7 +240,7 @@ class SlowFeatureAnalysis(LayerOutput):
             Not used, present for API consistency.
         layer : int, "all" or None, default=None
             Position of the layer, of which there is one; None means the parameter ``layer``.
-        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
+        readout : {"auto", "raw", "whitened", "isometric"}, float in [0, 1] or None, default=None
             Form of the features, see the parameter of that name; None means its value.
         **parameters : dict
             Further arguments of `fit`.
@@ -261,7 +261,7 @@ class SlowFeatureAnalysis(LayerOutput):
             Frames, in the fit or new.
         layer : int, "all" or None, default=None
             Position of the layer, of which there is one; None means the parameter ``layer``.
-        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
+        readout : {"auto", "raw", "whitened", "isometric"}, float in [0, 1] or None, default=None
             Form of the features, see the parameter of that name; None means its value.
 
         Returns
