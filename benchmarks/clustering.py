@@ -2,12 +2,12 @@
 
 NMI (arithmetic) and accuracy, mean of three seeds and deviation of NMI; every method has one setting for all sets.
 Codes of a model are fitted once for each seed and clustered in every read-out: k-means of whitened codes, and the rank
-graph at several exponents t. Factorisations have k = max(30, 2c) components for c classes, `DeepSemiNMF` layers 2k and k;
-rows with "k = c" have c.
+graph at several exponents t. Factorisations have k = max(30, 2c) components for c classes, `DeepSemiNMF` layers 2k
+and k; rows with "k = c" have c.
 
 The last lines are leave-one-set-out figures: the mean over sets of the NMI of the row that is best on the other sets,
 with the row that is chosen, for all rows and for the read-outs of each model. Cells that ``--cells`` has are not
-computed again, so that a run can be interrupted.
+computed again, so that a run can be interrupted. ``--new`` has the clusters of new samples.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from pathlib import Path
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+from sklearn.neighbors import KNeighborsClassifier
 
 from laminar import NMF, ClusterEnsemble, DeepSemiNMF, SemiNMF, SmoothedSemiNMF
+from laminar._base.graph_clusters import nearest_mean
 from laminar._engine.linalg.small import unit_rows
 from laminar.baselines import NgJordanWeiss, WhitenedSpectral
 from laminar.datasets import available, load
@@ -149,15 +151,42 @@ def leave_one_out(found: Mapping[str, Mapping[str, float]], names: list[str]) ->
     return float(np.mean(left)), chosen
 
 
+def show_new(names: list[str]) -> None:
+    """Print the NMI of 30 % new samples, whose clusters are those of the others, by how they join these; one seed."""
+    ways = ("nearest sample", "nearest of ten means", "nearest mean")
+    print("| | training | " + " | ".join(ways) + " |\n" + "|---" * (2 + len(ways)) + "|")
+    for few in (False, True):
+        found = []
+        for name in names:
+            X, y = one_view(name)
+            c, order = len(np.unique(y)), np.random.RandomState(0).permutation(len(y))
+            training, new = np.split(order, [int(0.7 * len(y))])
+            k = c if few else min(max(30, 2 * c), len(training), X.shape[1])
+            model = SemiNMF(k, random_state=0).fit(X[training])
+            labels = model.cluster(n_clusters=c)
+            E, F = (model.clusters_.features(H, c) for H in (model.layers_[0].representation, model.transform(X[new])))
+            joined = [
+                KNeighborsClassifier(1).fit(E, labels).predict(F),
+                nearest_mean(E, labels, 0).predict(F),
+                nearest_mean(E, labels, 0, n_means=1).predict(F),
+            ]
+            found.append([scores(y[training], labels)[0], *(scores(y[new], each)[0] for each in joined)])
+        cells = [f"{value:.3f}" for value in np.mean(found, axis=0)]
+        print(f"| SemiNMF{', k = c' if few else ''} | {' | '.join(cells)} |".replace("0.", "."))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sets", nargs="*", help="which sets; all by default")
     parser.add_argument("--seeds", type=int, default=3, help="number of seeds")
     parser.add_argument("--rows", default="", help="a part of the names of the rows to compute")
     parser.add_argument("--cells", type=Path, help="a file of scores: those it has are not computed again")
+    parser.add_argument("--new", action="store_true", help="clusters of new samples in place of the table")
     given = parser.parse_args()
     warnings.simplefilter("ignore")  # of fits that have not converged: settings are not tuned to a set
     names = [name for name in given.sets or SETS if name in BUNDLED or name in available()]
+    if given.new:
+        return show_new(names)
     cells = json.loads(given.cells.read_text()) if given.cells and given.cells.exists() else {}
     compute(cells, names, given.seeds, given.rows, given.cells)
     found = show(cells, names, given.seeds)

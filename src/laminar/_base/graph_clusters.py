@@ -97,8 +97,8 @@ class GraphClusters(Clusters):
 def nearest_mean(E: np.ndarray, labels: np.ndarray, seed: int, *, n_means: int = 10) -> KNeighborsClassifier:
     """Fit a classifier of the nearest of some means of each cluster, at most one for two samples.
 
-    Of new samples it is right as often as the nearest sample, and it holds the features of none
-    (``python -m benchmarks.clustering --new``).
+    It is right for new samples as often as the nearest training sample (docs/clustering.md), and does not need these. A
+    mean may be of one sample that is far from the others.
 
     Parameters
     ----------

@@ -111,8 +111,9 @@ class WhitenedSpectral(ViewClusterer):
         Neighbours of each sample.
     form : {"auto", "raw", "standard", "unit", "tfidf"}, default="auto"
         Form of X: as it is; features over their standard deviations; rows of unit length; or counts weighted by tf-idf.
-        "auto" is "tfidf" where no entry is negative and more than 0.8 are zero, "standard" where a fifth of the
-        features or fewer hold the variance, as in tables with different units, otherwise "raw".
+        "auto" is "tfidf" where no entry is negative and more than 0.8 are zero, "standard" where fewer than
+        five features hold the variance, ``(sum_j v_j)^2 / sum_j v_j^2 < 5`` of their variances v, as in tables with
+        different units, otherwise "raw".
     n_init : int, default=20
         Starts of k-means.
     random_state : int, RandomState instance or None, default=None

@@ -111,19 +111,19 @@ def names_of_forms(X: np.ndarray | sp.csr_array, *, min_zeros: float = 0.8) -> t
     return COUNTS if is_counts else NUMBERS
 
 
-def suited_form(X: np.ndarray | sp.csr_array, *, min_share: float = 0.2) -> str:
+def suited_form(X: np.ndarray | sp.csr_array, *, min_features: float = 5.0) -> str:
     """Return the one form that suits a view, by statistics that need no labels.
 
     Counts are in "tfidf", see `names_of_forms`. Other data are standardised where few features have nearly all of the
-    variance, as in tables of features with different units: `effective_features` is below a share of all.
+    variance, as in tables of features with different units.
 
     Parameters
     ----------
     X : {ndarray, sparse array} of shape (n_samples, n_features)
         Samples that have the view.
-    min_share : float, default=0.2
-        Share of effective features below which features are standardised. On the sets of docs/clustering.md tables have
-        0.06 and 0.08, images 0.48 and more.
+    min_features : float, default=5.0
+        Number of `effective_features` below which features are standardised: tables have 1 to 2, images and other
+        measurements in one unit, which standardising harms, 17 and more (docs/clustering.md).
 
     Returns
     -------
@@ -132,12 +132,12 @@ def suited_form(X: np.ndarray | sp.csr_array, *, min_share: float = 0.2) -> str:
     Examples
     --------
     >>> X = np.random.default_rng(0).normal(size=(20, 8))
-    >>> suited_form(X), suited_form(X * [1000, 1, 1, 1, 1, 1, 1, 1]), suited_form(np.eye(10))
+    >>> suited_form(X), suited_form(X * [100, 1, 1, 1, 1, 1, 1, 1]), suited_form(np.eye(10))
     ('raw', 'standard', 'tfidf')
     """
     if names_of_forms(X) == COUNTS:
         return "tfidf"
-    return "standard" if effective_features(X) < min_share * X.shape[1] else "raw"
+    return "standard" if effective_features(X) < min_features else "raw"
 
 
 def effective_features(X: np.ndarray | sp.csr_array) -> float:
