@@ -28,7 +28,7 @@ STANDARD = 0.75
 """Exponent of the standard form of codes for clusters, chosen on the sets of docs/clustering.md."""
 
 Form: TypeAlias = str | float
-"""One of `READOUTS`, or an exponent t from 0, isometric up to a rotation, to 1, whitened (docs/methods.md 8.7)."""
+"""One of `READOUTS`, or an exponent t from 0, isometric up to a rotation, to 1, whitened (docs/methods.md 1.7)."""
 
 
 def side_by_side(parts: Sequence[np.ndarray]) -> np.ndarray:
@@ -121,7 +121,7 @@ def reader(form: Form, layer) -> Readout:
 def partly_whitened(W: np.ndarray, Z: np.ndarray, exponent: float) -> Readout:
     """Return the form of exponent t between isometric, t = 0, and whitened codes, t = 1.
 
-        H Z = U diag(s) V^T,     F = U diag(s)^(1 - t),     f_i <- f_i / ||f_i||^t        (docs/methods.md 8.7)
+        H Z = U diag(s) V^T,     F = U diag(s)^(1 - t),     f_i <- f_i / ||f_i||^t        (docs/methods.md 1.7)
 
     Columns are in decreasing order of s.
 
@@ -163,9 +163,10 @@ def directions(W: np.ndarray, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     True
     """
     # Columns of W are orthogonal, so that its pseudo-inverse are these over their squared lengths.
-    lengths = np.linalg.norm(W, axis=0)
+    largest = np.abs(W).max(axis=0, initial=0.0)
+    lengths = largest * np.linalg.norm(W / largest, axis=0)  # squares stay in range
     T = ((W / lengths) / lengths).T @ Z.astype(np.float64)
-    unit = np.abs(T).max(initial=0.0) or 1.0  # squares stay in range
+    unit = np.abs(T).max(initial=0.0) or 1.0
     squares, R = np.linalg.eigh((T / unit) @ (T / unit).T)
     squares, R = squares[::-1], R[:, ::-1]
     rank = int((squares > 1e-10 * squares.max(initial=0.0)).sum())

@@ -72,7 +72,7 @@ class GraphClusters(Clusters):
         E = self._sampled(H, n_clusters, max(self.max_samples, n_clusters))
         stage(f"spectral clustering of {len(E)} samples, {n_clusters} clusters")
         labels = np.zeros(len(E), dtype=int)
-        if n_clusters > 1:
+        if n_clusters > 1 and (E[0] != E).any():  # samples that are all alike are one cluster
             n_neighbors = self.n_neighbors and min(self.n_neighbors, len(E) - 1)
             W = graph_affinity(E, self.graph, n_clusters, n_neighbors)
             labels = spectral_labels(W, n_clusters, rng, n_init=self.n_init)
