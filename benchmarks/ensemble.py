@@ -1,8 +1,9 @@
-"""Clusters of one view and of several, complete and with holes: ``python -m benchmarks.ensemble views holes one``.
+"""Clusters of several views, complete and with holes: ``python -m benchmarks.ensemble views holes``.
 
 NMI (arithmetic) and accuracy, mean and standard deviation over seeds; of views with holes, over draws of 30 % of each
 view's rows (`benchmarks.missing_views`). Every method has one setting for all sets. `benchmarks.ensemble_rules` has
-other ways to choose among the members of `ClusterEnsemble`, and the leave-one-set-out figure.
+other ways to choose among the members of `ClusterEnsemble`, and the leave-one-set-out figure; `benchmarks.clustering`
+has one view.
 """
 
 from __future__ import annotations
@@ -15,10 +16,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-from sklearn.cluster import KMeans
-from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
-from laminar import ClusterEnsemble, DeepSemiNMF, MultiViewSemiNMF, SemiNMF, SmoothedSemiNMF
+from laminar import ClusterEnsemble, MultiViewSemiNMF
 from laminar._engine.linalg.small import unit_rows
 from laminar.baselines import (
     NEMO,
@@ -29,8 +28,8 @@ from laminar.baselines import (
     concat_features,
 )
 from laminar.datasets import available, load
-from laminar.metrics import clustering_accuracy, normalized_mutual_information
 
+from .clustering import kmeans, scores
 from .missing_views import observed
 from .multiview import Embedded, centred, spectral
 
@@ -45,21 +44,6 @@ VIEWS = [
     "prokaryotic_mv",
     "uci_digits_mv",
 ]
-ONE = [
-    "orl",
-    "yale",
-    "cmu_faces",
-    "pie_pose27",
-    "uci_digits_mv",
-    "nottinghill",
-    "coil20",
-    "umist_sequences",
-    "tdt2_small",
-    "glioma",
-    "pie_5pose_10id",
-]
-BUNDLED = {"digits": load_digits, "wine": load_wine, "breast_cancer": load_breast_cancer}
-PIXELS = 4  # the view of the UCI digits that is one of the sets of one view
 
 
 def quiet(make: Callable) -> Callable:
@@ -73,15 +57,13 @@ def quiet(make: Callable) -> Callable:
     return method
 
 
-def kmeans(X, c, seed):
-    return KMeans(c, n_init=10, random_state=seed).fit_predict(X)
-
-
 # Of complete views: ``method(views, c, seed) -> labels``.
 OF_VIEWS: dict[str, Callable] = {
     "concatenation, k-means": lambda views, c, seed: kmeans(concat_features(views), c, seed),
     "concatenation, 5-NN spectral": Embedded(spectral("knn"), concat_features),
-    "concatenation, WhitenedSpectral": Embedded(lambda c: WhitenedSpectral(c, random_state=0), concat_features),
+    "concatenation, WhitenedSpectral": Embedded(
+        lambda c: WhitenedSpectral(c, form="raw", random_state=0), concat_features
+    ),
     "Co-Reg, rank graph": Embedded(lambda c: CoRegularizedSpectral(c, affinity="rank", random_state=0), centred),
     "SNF": Embedded(lambda c: SimilarityNetworkFusion(c, random_state=0)),
     "NEMO": Embedded(lambda c: NEMO(c, random_state=0)),
@@ -122,50 +104,19 @@ OF_HOLES: dict[str, Callable] = {
     ),
 }
 
-# Of one view: ``method(X, c, seed) -> labels``.
-OF_ONE: dict[str, Callable] = {
-    "k-means": kmeans,
-    "k-means, unit rows": lambda X, c, seed: kmeans(unit_rows(X), c, seed),
-    "5-NN spectral": lambda X, c, seed: NgJordanWeiss(c, affinity="knn", random_state=seed).fit_predict(X),
-    "SemiNMF": quiet(lambda c, seed: SemiNMF(c, n_clusters=c, random_state=seed)),
-    "DeepSemiNMF": quiet(lambda c, seed: DeepSemiNMF((4 * c, 2 * c), n_clusters=c, random_state=seed)),
-    "SmoothedSemiNMF": quiet(lambda c, seed: SmoothedSemiNMF(2 * c, n_clusters=c, random_state=seed)),
-    "WhitenedSpectral": quiet(lambda c, seed: WhitenedSpectral(c, random_state=seed)),
-    "ClusterEnsemble": quiet(lambda c, seed: ClusterEnsemble(c, random_state=seed)),
-    "ClusterEnsemble, largest membership": lambda X, c, seed: (
-        ClusterEnsemble(c, random_state=seed).fit_transform(X).argmax(axis=1)
-    ),
-}
-
 
 def views_of(name: str) -> tuple[list[np.ndarray], np.ndarray]:
     data = load(name, dtype=np.float64)
     return data.views, data[data.attributes[0]]
 
 
-def one_view(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Samples and their first attribute; scikit-learn's sets need no folder."""
-    if name in BUNDLED:
-        return BUNDLED[name](return_X_y=True)
-    if name == "uci_digits_mv":
-        views, y = views_of(name)
-        return views[PIXELS], y
-    data = load(name, dtype=np.float64)
-    return data.X, data[data.attributes[0]]
-
-
-def scores(y: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
-    return normalized_mutual_information(y, labels, "arithmetic"), clustering_accuracy(y, labels)
-
-
 def rows_of(table: str, seeds: int, part: str) -> Iterator[tuple[str, str, list[tuple[float, float]]]]:
     """Yield method, set and scores by seed; of views with holes, by draw."""
-    names = [name for name in (VIEWS if table != "one" else ONE) if name in available()]
-    for name in [*names, *(BUNDLED if table == "one" else ())]:
-        X, y = one_view(name) if table == "one" else views_of(name)
+    for name in [name for name in VIEWS if name in available()]:
+        X, y = views_of(name)
         c = len(np.unique(y))
         masks = [observed(len(y), len(X), seed) for seed in range(seeds)] if table == "holes" else []
-        for method, work in {"views": OF_VIEWS, "holes": OF_HOLES, "one": OF_ONE}[table].items():
+        for method, work in {"views": OF_VIEWS, "holes": OF_HOLES}[table].items():
             if part.lower() not in method.lower():
                 continue
             if masks:
@@ -193,7 +144,7 @@ def show(table: str, found: dict[str, dict[str, list]], seeds: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("tables", nargs="*", default=["views", "holes", "one"], help="which tables")
+    parser.add_argument("tables", nargs="*", default=["views", "holes"], help="which tables")
     parser.add_argument("--seeds", type=int, default=3, help="number of seeds, and of draws of holes")
     parser.add_argument("--method", default="", help="a part of the names of methods")
     parser.add_argument("--json", type=Path, help="a file to write all scores to, by table, method and set")

@@ -22,7 +22,8 @@ from laminar.ensemble.members import member_graph, member_labels
 from laminar.ensemble.spaces import build_spaces
 from laminar.metrics import normalized_mutual_information
 
-from .ensemble import BUNDLED, ONE, VIEWS, one_view, views_of
+from .clustering import BUNDLED, SETS, one_view
+from .ensemble import VIEWS, views_of
 from .missing_views import observed
 
 EXPONENTS = (0.0, 0.5, 0.75, 1.0)
@@ -109,9 +110,10 @@ def scores_of(y: np.ndarray, members: list[Member], partitions: list[np.ndarray]
 
 def rows_of(table: str, seeds: int) -> dict[str, dict]:
     """Scores by set; of views with holes one seed a draw."""
-    names = [name for name in (VIEWS if table != "one" else ONE) if name in available()]
+    bundled = BUNDLED if table == "one" else ()
+    names = [name for name in (VIEWS if table != "one" else SETS) if name in bundled or name in available()]
     results = {}
-    for name in [*names, *(BUNDLED if table == "one" else ())]:
+    for name in names:
         views, y = views_of(name) if table != "one" else ([one_view(name)[0]], one_view(name)[1])
         full = np.ones((len(y), len(views)), dtype=bool)
         masks = [observed(len(y), len(views), s) for s in range(seeds)] if table == "holes" else [full]

@@ -71,8 +71,17 @@ def unsupervised(method: Clusterer) -> Clusterer:
     return again
 
 
+def readout_of(model) -> str:
+    """k-means of whitened codes, of which docs/labels.md is; `SmoothedSemiNMF` has a form of its own."""
+    return "auto" if isinstance(model, SmoothedSemiNMF) else "whitened"
+
+
 def of(make: Callable[[int], object]) -> Clusterer:
-    return lambda X, y, c, seed: make(c).set_params(random_state=seed).fit(X, y).cluster()
+    def clusters(X, y, c, seed):
+        model = make(c)
+        return model.set_params(random_state=seed, readout=readout_of(model)).fit(X, y).cluster()
+
+    return clusters
 
 
 def layer_of(make: Callable[[], object]) -> Clusterer:
@@ -86,7 +95,7 @@ def layer_of(make: Callable[[], object]) -> Clusterer:
 
 
 def blind(make: Callable[[int], object]) -> Clusterer:
-    return unsupervised(lambda X, y, c, seed: make(c).set_params(random_state=seed).fit_predict(X))
+    return unsupervised(of(make))
 
 
 METHODS: dict[str, Clusterer] = {

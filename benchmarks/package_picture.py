@@ -34,6 +34,7 @@ ROOMS = {  # one line each; packages that are not listed fail the test
     "recipes": "papers' settings",
     "report": "a model as one page",
     "studio": "labelling on a page",
+    "experiments": "papers' tables",
     "testing": "contracts",
     "cli": "the command",
 }

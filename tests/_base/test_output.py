@@ -155,7 +155,8 @@ def test_clusters_are_those_of_the_form(model, form):
 
 @every_coder
 def test_automatic_clusters(model):
-    own = {SmoothedSemiNMF: "directions", MultiNMF: "raw", MultiViewDeepNMF: "raw"}.get(type(model), "whitened")
+    own = {SmoothedSemiNMF: "directions", MultiNMF: "raw", MultiViewDeepNMF: "raw", MultiViewSemiNMF: "whitened"}
+    own = own.get(type(model), 0.75)
     plain, chosen = fitted(model), fitted(model, readout=own)
     assert_array_equal(plain.cluster(n_clusters=3), chosen.cluster(n_clusters=3))
     assert_array_equal(plain.cluster(X, 3), chosen.cluster(X, 3, readout="auto"))

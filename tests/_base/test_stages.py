@@ -59,8 +59,11 @@ def test_stage_names(case, capsys):
     assert [text for text in expected if text not in printed] == []
 
 
-@pytest.mark.parametrize(("verbose", "expected"), [(1, "NMF: k-means of 40 samples, 3 clusters\n"), (0, "")])
-def test_predict_says_kmeans(verbose, expected, capsys):
+@pytest.mark.parametrize(
+    ("verbose", "expected"),
+    [(1, "NMF: spectral clustering of 40 samples, 3 clusters\nNMF: nearest neighbours of 40 samples\n"), (0, "")],
+)
+def test_predict_says_clustering(verbose, expected, capsys):
     model = NMF(3, random_state=0).fit(X)
     capsys.readouterr()
     model.set_params(verbose=verbose).predict(X)

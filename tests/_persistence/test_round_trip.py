@@ -238,7 +238,7 @@ def test_other_codes_of_the_fit_are_refused(tmp_path):
         ("NMF init arrays", ("init",)),
         ("GNMF precomputed", ("graph",)),
         ("AttributeLayers raw", ("principal scores of the nodes of its graphs (_bank)",)),
-        ("MultiViewDeepNMF", ("codes in the form that is clustered (clusters_)",)),
+        ("MultiViewDeepNMF", ()),
         ("ConceptFactorization rbf", ("samples that span the others (_embedding)",)),
         ("DeepSemiNMF stanh", ("layers_[0].representation", "layers_[1].representation")),
     ],

@@ -26,6 +26,8 @@ from laminar import (
     layer_clusters,
     layer_features,
 )
+from laminar._base.clusters import reader
+from laminar._base.graph_clusters import clusters_of
 from laminar.datasets import make_faces
 from laminar.evaluation.tables import layer_names
 from laminar.metrics import adjusted_rand_index, clustering_accuracy, normalized_mutual_information
@@ -154,8 +156,8 @@ def test_a_change_of_basis_changes_no_cluster(model):
     table = layer_attribute_table(model, None, {"class": LABELS, "side": SIDES}, **options)
     layer = model.layers_[0]
     turned = clone(model).fit(X)
-    H = layer.representation @ rng.normal(size=(8, 8))
-    turned.layers_[0] = type(layer)(layer.weights, layer.components, H)
+    S = rng.normal(size=(8, 8))
+    turned.layers_[0] = type(layer)(layer.weights, np.linalg.solve(S, layer.components), layer.representation @ S)
     found = layer_attribute_table(turned, None, {"class": LABELS, "side": SIDES}, **options)
     pd.testing.assert_frame_equal(table, found)
 
@@ -193,7 +195,7 @@ def test_bad_metric_and_unfitted_model(model):
 
 def test_more_classes_than_training_samples(model):
     fitted = SemiNMF(2, random_state=0).fit(X[:10])
-    with pytest.raises(ValueError, match="20 clusters are more than the 10 samples the model was fitted on"):
+    with pytest.raises(ValueError, match="n_clusters=20 is more than the 10 samples the model was fitted on"):
         layer_attribute_table(fitted, X, np.arange(90) % 20)
 
 
@@ -258,8 +260,8 @@ def test_given_samples_are_coded_by_transform_and_the_fit_by_none():
     options = {"metrics": ("accuracy",), "random_state": 3}
     for samples, H in ((X, fitted.transform(X)), (None, fitted.layers_[0].representation)):
         table = layer_attribute_table(fitted, samples, half, **options)
-        white = fitted.clusters_.features
-        found = KMeans(2, n_init=20, random_state=3).fit(white(fitted.layers_[0].representation)).predict(white(H))
+        clusters = clusters_of(0.75, fitted.layers_[0].representation, reader(0.75, fitted.layers_[0]), 3)
+        found = clusters.labels(2) if samples is None else clusters.predict(H, 2)
         known = half >= 0
         assert table.iloc[-1].item() == clustering_accuracy(SIDES[known], found[known])
 

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass
 from functools import cached_property, partial
-from numbers import Integral
+from numbers import Integral, Real
+from typing import TypeAlias
 
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
-from .._engine.linalg.blocked import gram
-from .._engine.linalg.small import isometry, unit_rows, whitener
+from .._engine.linalg.small import isometry, safe_divide, whitener
 from .._utils import tall
 from .._utils.device.array import DeviceArray
 from .._utils.progress import stage
@@ -24,6 +24,12 @@ from .spectral import kmeans
 READOUTS = ("raw", "whitened", "isometric")
 """Forms of codes: as they are, whitened with rows of unit length, or with the distances of the reconstructions."""
 
+STANDARD = 0.75
+"""Exponent of the standard form of codes for clusters, chosen on the sets of docs/clustering.md."""
+
+Form: TypeAlias = str | float
+"""One of `READOUTS`, or an exponent t from 0, isometric up to a rotation, to 1, whitened (docs/methods.md 1.7)."""
+
 
 def side_by_side(parts: Sequence[np.ndarray]) -> np.ndarray:
     """Return arrays side by side; one alone is not copied."""
@@ -32,10 +38,23 @@ def side_by_side(parts: Sequence[np.ndarray]) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Readout:
-    """Codes times a basis, if there is one; with ``unit``, then with rows of unit length."""
+    """Codes times a basis, if there is one, each row divided by its length to the power of ``unit``.
+
+    Attributes
+    ----------
+    basis : ndarray of shape (n_components, n_directions) or None
+        What codes are multiplied by.
+    unit : float
+        0 leaves rows as they are, 1 gives them unit length.
+
+    Examples
+    --------
+    >>> Readout(np.diag([3.0, 4.0]), 1.0)(np.array([[1.0, 1.0]]))
+    array([[0.6, 0.8]])
+    """
 
     basis: np.ndarray | None = None
-    unit: bool = False
+    unit: float = 0.0
 
     def __call__(self, H: np.ndarray) -> np.ndarray:
         """Return codes in this form."""
@@ -43,13 +62,20 @@ class Readout:
             return H
         if is_dask(H):
             return by_rows(self, H)
-        return (embed(H, self.basis) if self.unit else H @ self.basis).astype(H.dtype)
+        if not self.basis.shape[1]:  # codes that are all zero span nothing: every sample is alike
+            return tall.zeros((len(H), 1), H.dtype, tall.workers_of(H))
+        E = H @ self.basis
+        if self.unit:
+            E = safe_divide(E, np.linalg.norm(E, axis=1, keepdims=True) ** float(self.unit))
+        return E.astype(H.dtype)
 
     def width(self, n_codes: int) -> int:
         """Return the number of columns of so many codes in this form."""
-        if self.basis is None:
-            return n_codes
-        return max(1, self.basis.shape[1]) if self.unit else self.basis.shape[1]
+        return n_codes if self.basis is None else max(1, self.basis.shape[1])
+
+    def leading(self, n_directions: int) -> Readout:
+        """Return the form of the first directions alone."""
+        return self if self.basis is None else Readout(self.basis[:, :n_directions], self.unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,27 +92,85 @@ class Joined:
         parts = np.split(H, self.edges, axis=1)
         return side_by_side([read(part) for read, part in zip(self.reads, parts, strict=True)])
 
+    def leading(self, n_directions: int) -> Joined:
+        """Return the form of the first directions of each layer alone."""
+        return Joined(tuple(read.leading(n_directions) for read in self.reads), self.edges)
 
-def reader(readout: str, layer) -> Readout:
+
+def check_form(form: Form, names: Sequence[str] = READOUTS) -> None:
+    """Raise an error for a read-out that is neither one of the names nor a number from 0 to 1."""
+    if isinstance(form, str):
+        check_choice("readout", form, names)
+    elif not isinstance(form, Real) or not 0 <= form <= 1:
+        raise ValueError(
+            f"readout must be one of {', '.join(map(repr, names))}, or a number from 0 to 1; got {form!r}."
+        )
+
+
+def reader(form: Form, layer) -> Readout:
     """Return the function from codes of a layer to a read-out of them."""
-    check_choice("readout", readout, READOUTS)
-    if readout == "raw":
+    check_form(form)
+    if form == "raw":
         return Readout()
-    if readout == "isometric":
+    if form == "isometric":
         return Readout(isometry(layer.components))
-    return Readout(whitener(layer.representation) if layer.whitening is None else layer.whitening, unit=True)
+    W = whitener(layer.representation) if layer.whitening is None else layer.whitening
+    return Readout(W, 1.0) if form == "whitened" else partly_whitened(W, layer.components, float(form))
 
 
-def embed(H: np.ndarray, W: np.ndarray) -> np.ndarray:
-    """Return codes in another basis, each row of length one.
+def partly_whitened(W: np.ndarray, Z: np.ndarray, exponent: float) -> Readout:
+    """Return the form of exponent t between isometric, t = 0, and whitened codes, t = 1.
+
+        H Z = U diag(s) V^T,     F = U diag(s)^(1 - t),     f_i <- f_i / ||f_i||^t        (docs/methods.md 1.7)
+
+    Columns are in decreasing order of s.
+
+    Parameters
+    ----------
+    W : ndarray of shape (k, rank)
+        The matrix that whitens the codes H, `whitener`.
+    Z : ndarray of shape (k, n_features)
+        Components.
+    exponent : float
+        t.
+
+    Returns
+    -------
+    Readout
+        From H to F.
 
     Examples
     --------
-    >>> embed(np.array([[1.0, 1.0]]), np.diag([3.0, 4.0]))
-    array([[0.6, 0.8]])
+    >>> H, Z = np.array([[1.0, 0.0], [2.0, 1.0], [1.0, 1.0]]), np.array([[1.0, 0.0, 1.0], [0.0, 2.0, 1.0]])
+    >>> F = partly_whitened(whitener(H), Z, 0.0)(H)
+    >>> np.allclose(F @ F.T, H @ Z @ Z.T @ H.T)
+    True
     """
-    # Codes that are all zero span nothing: every sample is alike.
-    return unit_rows(H @ W) if W.shape[1] else tall.zeros((len(H), 1), np.float64, tall.workers_of(H))
+    B, s = directions(W, Z)
+    return Readout(B * s ** (1 - exponent), exponent)
+
+
+def directions(W: np.ndarray, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return B (k, r) and s such that ``H Z = U diag(s) V^T`` with ``U = H B``, for the codes H that W whitens.
+
+    ``T = W^+ Z`` has the same singular values and right vectors, and k rows at most: the product is not formed.
+
+    Examples
+    --------
+    >>> H, Z = np.array([[1.0, 0.0], [2.0, 1.0], [1.0, 1.0]]), np.array([[1.0, 0.0, 1.0], [0.0, 2.0, 1.0]])
+    >>> B, s = directions(whitener(H), Z)
+    >>> np.allclose(s, np.linalg.svd(H @ Z, compute_uv=False)[:2])
+    True
+    """
+    # Columns of W are orthogonal, so that its pseudo-inverse are these over their squared lengths.
+    largest = np.abs(W).max(axis=0, initial=0.0)
+    lengths = largest * np.linalg.norm(W / largest, axis=0)  # squares stay in range
+    T = ((W / lengths) / lengths).T @ Z.astype(np.float64)
+    unit = np.abs(T).max(initial=0.0) or 1.0
+    squares, R = np.linalg.eigh((T / unit) @ (T / unit).T)
+    squares, R = squares[::-1], R[:, ::-1]
+    rank = int((squares > 1e-10 * squares.max(initial=0.0)).sum())
+    return W @ R[:, :rank], np.sqrt(squares[:rank]) * unit
 
 
 def subsample(E: np.ndarray, max_samples: int, rng: np.random.RandomState) -> np.ndarray:
@@ -145,10 +229,10 @@ class Clusters:
 
     @cached_property
     def _read(self) -> Readout | Joined:
-        return Readout(whitener(self.H), unit=True) if self.read is None else self.read
+        return Readout(whitener(self.H), 1.0) if self.read is None else self.read
 
-    def features(self, H: np.ndarray) -> np.ndarray:
-        """Return codes in the form that is clustered, in double precision, as k-means was fitted."""
+    def features(self, H: np.ndarray, n_clusters: int | None = None) -> np.ndarray:
+        """Return codes in the form that is clustered, for so many clusters, in double precision."""
         return self._read(H.astype(np.float64, copy=False))
 
     def _fit(self, n_clusters: int) -> KMeans:
@@ -165,15 +249,25 @@ class Clusters:
     def _model(self, H: np.ndarray, n_clusters: int):
         """Return the fitted model that predicts clusters."""
         stage(f"k-means of {len(H)} samples, {n_clusters} clusters")
-        sample = subsample(H, max(self.max_samples, 100 * n_clusters), check_random_state(self.random_state))
+        E = self._sampled(H, n_clusters, max(self.max_samples, 100 * n_clusters))
+        return kmeans(E, n_clusters, self.random_state, self.n_init)
+
+    def _sampled(self, H: np.ndarray, n_clusters: int, size: int) -> np.ndarray:
+        """Return the features of the training samples, or of so many of them at random if there are more."""
+        sample = subsample(H, size, check_random_state(self.random_state))
         sample = sample if isinstance(sample, DeviceArray) else np.asarray(sample)
-        return kmeans(tall.to_host(self.features(sample)), n_clusters, self.random_state, self.n_init)
+        return tall.to_host(self.features(sample, n_clusters))
 
     def predict(self, H: np.ndarray, n_clusters: int) -> np.ndarray:
         """Return the cluster of each row of codes."""
         if is_dask(H):
             return by_rows(partial(self.without_codes(n_clusters).predict, n_clusters=n_clusters), H)
-        return self._fit(n_clusters).predict(tall.to_host(self.features(H)))
+        return self._fit(n_clusters).predict(tall.to_host(self.features(H, n_clusters)))
+
+    def labels(self, n_clusters: int) -> np.ndarray:
+        """Return the clusters of the training samples."""
+        refuse_without_codes(self.H, "this clustering")
+        return self.predict(self.H, n_clusters)
 
     def without_codes(self, n_clusters: int) -> Clusters:
         """Return a copy without the codes of the training samples, which predicts this number of clusters."""
@@ -225,15 +319,8 @@ def readout_basis(H: np.ndarray, Z: np.ndarray, energy: float, n_features: float
     >>> np.allclose(E @ E.T, U @ U.T)
     True
     """
-    Z = Z.astype(np.float64)
-    w, Q = np.linalg.eigh(gram(H, np.float64, tall.ROWS))
-    keep = w > 1e-12 * max(w[-1], 0.0)
-    w, Q = w[keep], Q[:, keep]
-    T = Q * np.sqrt(w)
-    s, R = np.linalg.eigh(T.T @ (Z.T @ Z) @ T)
-    s, R = s[::-1], R[:, ::-1]
-    rank = int((s > 1e-10 * s.max(initial=0.0)).sum())
-    return (Q / np.sqrt(w)) @ R[:, : above_noise(s[:rank], energy, (len(H), n_features), expected)]
+    B, s = directions(whitener(H), Z.T)
+    return B[:, : above_noise(s**2, energy, (len(H), n_features), expected)]
 
 
 def above_noise(squares: np.ndarray, energy: float, shape: tuple[float, float], expected: int) -> int:

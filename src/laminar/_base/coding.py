@@ -33,7 +33,8 @@ from .._utils.typing import Data
 from .._utils.validation import check_choice, check_features, check_on_device, clear_errors, read_data
 from .._utils.workers.array import DistributedArray
 from .._utils.workers.reading import by_rows, is_dask
-from .clusters import Clusters, Joined, Readout, refuse_without_codes, side_by_side
+from .clusters import Clusters, Form, Joined, Readout, refuse_without_codes, side_by_side
+from .graph_clusters import clusters_of
 from .output import LayerOutput
 
 
@@ -126,8 +127,14 @@ class Coder(LayerOutput):
         self._clustered = self._places(), self._form(None, self._cluster_form)
         return self._clusters_at(*self._clustered, self.random_state)
 
-    def _clusters_at(self, places: list, form: str, random_state, n_init: int = 20) -> Clusters:
-        return Clusters(self._fit_codes(places), random_state, self._cluster_reader(places, form), n_init=n_init)
+    @property
+    def _fitted_form(self) -> Form:
+        """The form that "auto" means for clusters: in files of earlier versions that of the fit."""
+        return self._clustered[1] if self.readout == "auto" else self._cluster_form
+
+    def _clusters_at(self, places: list, form: Form, random_state, n_init: int = 20) -> Clusters:
+        H, read = self._fit_codes(places), self._cluster_reader(places, form)
+        return clusters_of(form, H, read, random_state, n_init=n_init)
 
     def _fit_codes(self, places: list) -> np.ndarray:
         """Return the raw codes of the fit, side by side."""
@@ -135,12 +142,12 @@ class Coder(LayerOutput):
         refuse_without_codes(parts[0], "this clustering")
         return side_by_side(parts)
 
-    def _cluster_reader(self, places: list, form: str) -> Readout | Joined | None:
+    def _cluster_reader(self, places: list, form: Form) -> Readout | Joined | None:
         """Return the form in which raw codes side by side are clustered; None whitens them when first needed."""
         alone = len(places) == 1 and form == "whitened" and self._at(places[0]).whitening is None
         return None if alone else self._joined_reader(places, form)
 
-    def _joined_reader(self, places: list, form: str) -> Readout | Joined:
+    def _joined_reader(self, places: list, form: Form) -> Readout | Joined:
         reads = [self._reader(place, form) for place in places]
         if len(reads) == 1:
             return reads[0]
@@ -166,7 +173,7 @@ class Coder(LayerOutput):
         *,
         layer: int | str | None = None,
         method: str = "nonnegative",
-        readout: str | None = None,
+        readout: Form | None = None,
         **parameters,
     ) -> np.ndarray:
         """Fit the estimator to X and return codes of X.
@@ -181,7 +188,7 @@ class Coder(LayerOutput):
             Layer as for `transform`; None means the parameter ``layer``.
         method : {"nonnegative", "pinv"}, default="nonnegative"
             "pinv" codes the training samples as `transform` does, by unconstrained least squares.
-        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
+        readout : {"auto", "raw", "whitened", "isometric"}, float in [0, 1] or None, default=None
             Form of the codes as for `transform`; None means the parameter ``readout``.
         **parameters : dict
             Further arguments of `fit`.
@@ -206,7 +213,7 @@ class Coder(LayerOutput):
         *,
         layer: int | str | None = None,
         method: str = "nonnegative",
-        readout: str | None = None,
+        readout: Form | None = None,
     ) -> np.ndarray:
         """Compute the codes of samples for the fitted components.
 
@@ -223,11 +230,12 @@ class Coder(LayerOutput):
             of an attribute, for estimators with layers of attributes. None means the parameter ``layer``.
         method : {"nonnegative", "pinv"}, default="nonnegative"
             "pinv" is unconstrained least squares: faster, with codes of any sign.
-        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
+        readout : {"auto", "raw", "whitened", "isometric"}, float in [0, 1] or None, default=None
             Form of the codes: H itself, which is also "auto"; whitened by the codes of the training samples, with rows
-            of unit norm, which does not depend on the basis of the codes, for clusters; or times the square root of the
-            Gram matrix of the components, so that distances are those of the reconstructions, for classifiers. None
-            means the parameter ``readout``.
+            of unit norm; or times the square root of the Gram matrix of the components, so that distances are those of
+            the reconstructions, for classifiers. A number t is between isometric, 0, and whitened, 1, up to rotations:
+            with ``H Z = U diag(s) V^T`` of the training samples the rows f of ``U diag(s)^(1 - t)`` over ``||f||^t``.
+            None means the parameter ``readout``.
 
         Returns
         -------
@@ -237,11 +245,11 @@ class Coder(LayerOutput):
         places, form = self._places(layer), self._form(readout, self._code_form)
         return self._output(self._parts(X, places, form, method=method), X, places)
 
-    def _transform(self, X, layer: int | str = -1, readout: str = "raw", **coding) -> np.ndarray:
+    def _transform(self, X, layer: int | str = -1, readout: Form = "raw", **coding) -> np.ndarray:
         """Return codes as an array whatever the parameters; ``coding`` is passed to `_codes_at`."""
         return side_by_side(self._parts(X, self._places(layer), readout, **coding))
 
-    def _parts(self, X, places: list, form: str, **coding) -> list[np.ndarray]:
+    def _parts(self, X, places: list, form: Form, **coding) -> list[np.ndarray]:
         """Return the codes of samples at each place."""
         reads = [self._reader(place, form) for place in places]
         codes = self._codes_at(X, places, **coding)
@@ -350,15 +358,19 @@ class Coder(LayerOutput):
         n_clusters: int | None = None,
         *,
         layer: int | str | None = None,
-        readout: str | None = None,
+        readout: Form | None = None,
         n_init: int = 20,
     ) -> np.ndarray:
         """Cluster samples by their codes.
 
-        k-means finds the clusters of the training samples by the codes of the fit. Samples X are brought to the same
-        form, by the codes of `transform`, and join the nearest cluster. Where the fit used labels, neighbours or time,
-        its codes differ from those of `transform`, and training samples given as X may join other clusters than
-        ``X=None`` returns.
+        Clusters are those of the training samples by the codes of the fit. In the form of a number t, which is 0.75 by
+        default, they are spectral clusters (Ng, Jordan and Weiss) of a graph: of n_clusters clusters the ``3
+        n_clusters`` directions of largest s are taken, each sample is linked to its ten nearest ones with weight one
+        over the rank, and of more than 10 000 samples 10 000 at random are. A named form is clustered by k-means.
+
+        Samples X are brought to the same form, by the codes of `transform`, and join the nearest cluster: the nearest
+        of ten means of each cluster, or the centre of k-means. So training samples given as X may join other clusters
+        than ``X=None`` returns, the more where the fit used labels, neighbours or time, on which its codes depend.
 
         Parameters
         ----------
@@ -370,9 +382,9 @@ class Coder(LayerOutput):
         layer : int, str or None, default=None
             Layer as for `transform`; None means the parameter ``layer``. Of "all", the layers are brought to the form
             one by one and clustered side by side.
-        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
-            Form of the codes as for `transform`, but that "auto" is the form the estimator clusters by default. None
-            means the parameter ``readout``.
+        readout : {"auto", "raw", "whitened", "isometric"}, float in [0, 1] or None, default=None
+            Form of the codes as for `transform`, but that "auto" is the form the estimator clusters by default, 0.75
+            for most. None means the parameter ``readout``.
         n_init : int, default=20
             Number of starts of k-means.
 
@@ -387,17 +399,18 @@ class Coder(LayerOutput):
             "n_init": [Interval(Integral, 1, None, closed="left")],
         }
         validate_parameter_constraints(allowed, {"n_clusters": n_clusters, "n_init": n_init}, "cluster")
-        places, form = self._places(layer), self._form(readout, self._cluster_form)
+        places, form = self._places(layer), self._form(readout, self._fitted_form)
         clusters = self.clusters_
         if (places, form) != self._clustered or n_init != clusters.n_init:
             clusters = self._clusters_at(places, form, clusters.random_state, n_init)
-        H = self._fit_codes(places) if X is None else side_by_side(self._codes_at(X, places))
+        n_clusters = n_clusters or self.n_clusters or self._n_codes(places[-1])
+        H = None if X is None else side_by_side(self._codes_at(X, places))
         with self._stages():
-            return clusters.predict(H, n_clusters or self.n_clusters or self._n_codes(places[-1]))
+            return clusters.labels(n_clusters) if H is None else clusters.predict(H, n_clusters)
 
     def _without_training_codes(self) -> Self:
         kept = super()._without_training_codes()
-        places, form = self._places(), self._form(None, self._cluster_form)
+        places, form = self._places(), self._form(None, self._fitted_form)
         clusters = self.clusters_
         if (places, form) != self._clustered:
             clusters = self._clusters_at(places, form, clusters.random_state, clusters.n_init)

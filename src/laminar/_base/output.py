@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import TransformerMixin
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils._set_output import _get_container_adapter
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from .._persistence.estimator import Estimator
 from .._utils import tall
 from .._utils.workers.reading import is_dask
-from .clusters import READOUTS, Readout, reader, side_by_side
+from .clusters import READOUTS, STANDARD, Form, Readout, reader, side_by_side
 from .tensors import in_memory, wrap_methods
 
-OUTPUT: dict = {"readout": [StrOptions({"auto", *READOUTS})], "layer": [Integral, str]}
+
+def readouts(*names: str) -> list:
+    """Return the constraints of the parameter ``readout``, with names of forms that a model has besides."""
+    return [StrOptions({"auto", *READOUTS, *names}), Interval(Real, 0, 1, closed="both")]
+
+
+OUTPUT: dict = {"readout": readouts(), "layer": [Integral, str]}
 """Constraints of the parameters ``readout`` and ``layer``."""
 
 
@@ -31,9 +37,10 @@ class LayerOutput(TransformerMixin, Estimator):
     """
 
     layer: Any = -1
-    readout: str = "auto"
+    readout: Form = "auto"
     _main = -1  # the layer of ``components_``, whose columns have plain names
-    _code_form, _cluster_form = "raw", "whitened"  # what readout="auto" means
+    _code_form: Form = "raw"  # what readout="auto" means
+    _cluster_form: Form = STANDARD
     _clusters_layers = False  # whether `cluster` finds any number of clusters of a layer, not by k-means of its codes
     _takes_tensors = False  # whether public methods are wrapped for tensors (`tensors`)
     _on_devices = False  # whether X may be on a device; tensors give tensors then
@@ -95,16 +102,16 @@ class LayerOutput(TransformerMixin, Estimator):
 
     # ---- in which form -------------------------------------------------------------------------------------------
 
-    def _form(self, readout: str | None, auto: str) -> str:
-        """Return the name of the form that is meant, where "auto" means ``auto``."""
+    def _form(self, readout: Form | None, auto: Form) -> Form:
+        """Return the form that is meant, where "auto" means ``auto``."""
         chosen = self.readout if readout is None else readout
         return auto if chosen == "auto" else chosen
 
-    def _reader(self, place, form: str) -> Readout:
+    def _reader(self, place, form: Form) -> Readout:
         """Return the function from codes at a place to a form of them."""
         return reader(form, self._at(place))
 
-    def _fit_output(self, X, places: list, form: str):
+    def _fit_output(self, X, places: list, form: Form):
         """Return the codes of the fit, as a new array."""
         codes = [self._at(place).representation for place in places]
         copies = [H if is_dask(H) else tall.copy(H) for H in codes]

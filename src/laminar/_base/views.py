@@ -149,7 +149,7 @@ class ViewCoder(ViewReader, Coder):
             Labels, for the estimators whose `fit` uses them.
         layer : int, str or None, default=None
             Layer as for `transform`; None means the parameter ``layer``.
-        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
+        readout : {"auto", "raw", "whitened", "isometric"}, float in [0, 1] or None, default=None
             Form of the codes as for `transform`; None means the parameter ``readout``.
         **parameters : dict
             Further arguments of `fit`.
@@ -182,10 +182,11 @@ class ViewCoder(ViewReader, Coder):
             Position in ``layers_``, which has one layer. None means the parameter ``layer``.
         observed : array-like of bool of shape (n_samples, n_views), default=None
             Which sample has which view, in addition to None and NaN.
-        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
+        readout : {"auto", "raw", "whitened", "isometric"}, float in [0, 1] or None, default=None
             Form of the codes: H itself, which is also "auto"; whitened, with rows of unit norm, which does not depend
             on the basis of the codes, for clusters; or times the square root of the Gram matrix of the components, so
-            that distances are those of the reconstructions, for classifiers. None means the parameter ``readout``.
+            that distances are those of the reconstructions, for classifiers. A number is between isometric, 0, and
+            whitened, 1. None means the parameter ``readout``.
 
         Returns
         -------

@@ -74,13 +74,16 @@ OBJECTS: dict[str, dict[str, Kind]] = {
         "whitening?": optional(MATRIX),
         "mean?": optional(VECTOR),
     },
-    READOUT: {"basis": optional(MATRIX), "unit": FLAG},
+    READOUT: {"basis": optional(MATRIX), "unit": either(FLAG, FINITE)},
     _JOINED: {"reads": list_of(made(READOUT)), "edges": INTEGERS},
     CLUSTERS: {**_CLUSTERING, "_fitted": dict_of(made(_KMEANS), SIZE)},
     GRAPH_CLUSTERS: {
         **_CLUSTERING,
         "_fitted": dict_of(made(_NEAREST), SIZE),
         "graph": either(one_of("knn", "rank"), made(*_GRAPHS)),
+        "n_neighbors?": optional(SIZE),
+        "n_directions?": optional(SIZE),
+        "_labels?": dict_of(INTEGERS, SIZE),
     },
     f"{ATTRIBUTE_PARTS}bands.Band": {
         "kind": TEXT,

@@ -77,6 +77,7 @@ ATTRIBUTES: dict[str, Kind] = {
     "views_": dict_of(made("laminar.multiview.layers.View")),
     "_basis": MATRIX,
     "embedding_": MATRIX,
+    "form_": TEXT,
     # ensemble
     "members_": list_of(made(f"{ENSEMBLE}grid.Member")),
     "agreement_": VECTOR,
@@ -163,7 +164,7 @@ ESTIMATORS: dict[str, tuple[str, ...]] = {
         "laminar.baselines.cotraining.MinDisagreement": _CLUSTERER,
         "laminar.baselines.networks.NEMO": _CLUSTERER,
         "laminar.baselines.networks.SimilarityNetworkFusion": f"{_CLUSTERER} n_iter_",
-        "laminar.baselines.spectral.WhitenedSpectral": _CLUSTERER,
+        "laminar.baselines.spectral.WhitenedSpectral": f"{_CLUSTERER} form_",
         "laminar.baselines.lda.PooledLDA": f"{_LABELLED} _principal _centres",
         "laminar.baselines.spreading.LabelSpreading": f"{_LABELLED} _principal _graph _spread",
         "laminar.baselines.spectral.NgJordanWeiss": f"{_CLUSTERER} eigenvalues_",

@@ -70,7 +70,7 @@ class AttributeCoder(LayerOutput):
         layer : int, str or None, default=None
             Which layer: a name from ``attributes_``, "rest", a position in ``layers_``, or "all", all of them side by
             side. None means the parameter ``layer``.
-        readout : {"auto", "raw", "whitened", "isometric", "discriminants", "bands"} or None, default=None
+        readout : {"auto", "raw", "whitened", "isometric", "discriminants", "bands"}, float or None, default=None
             Form of the codes, see the parameter of that name; None means its value.
 
         Returns
@@ -114,7 +114,7 @@ class AttributeCoder(LayerOutput):
             unknown.
         layer : int, str or None, default=None
             Layer as for `transform`; None means the parameter ``layer``.
-        readout : {"auto", "raw", "whitened", "isometric", "discriminants", "bands"} or None, default=None
+        readout : {"auto", "raw", "whitened", "isometric", "discriminants", "bands"}, float or None, default=None
             Form of the codes as for `transform`; None means the parameter ``readout``.
 
         Returns

@@ -11,10 +11,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
-from .._base.clusters import READOUTS, Readout, reader
-from .._base.output import OUTPUT
+from .._base.clusters import Form, Readout, reader
+from .._base.output import OUTPUT, readouts
 from .._engine.linalg.small import isometry
 from .._utils import threads
 from .._utils.callbacks import CallbackSupportMixin, hooks, with_callbacks
@@ -66,11 +66,11 @@ class AttributeLayers(CallbackSupportMixin, AttributeCoder):
         with 1 classes without any label are separated better, and the others worse.
     max_iter : int, default=2
         Number of iterations, in each of which the targets of all samples and the discriminants are computed anew.
-    readout : {"auto", "raw", "whitened", "isometric", "discriminants", "bands"}, default="auto"
+    readout : {"auto", "raw", "whitened", "isometric", "discriminants", "bands"} or float in [0, 1], default="auto"
         What `transform`, `fit_transform` and `training_codes` return: the non-negative codes; the whitened codes with
         rows of unit norm; the codes times the square root of the Gram matrix of Z, of any sign, which keeps the
-        distances of T, for clusters and classifiers; or the part of these for the discriminants or the bands alone.
-        "auto" is "isometric".
+        distances of T, for clusters and classifiers; or the part of these for the discriminants or the bands alone. A
+        number is between isometric, 0, and whitened, 1. "auto" is "isometric".
     layer : int or str, default=0
         Whose codes these methods return: the name of an attribute, "rest", the position in ``layers_``, or "all", the
         codes of all layers side by side. 0 is the layer of the first attribute.
@@ -187,7 +187,7 @@ class AttributeLayers(CallbackSupportMixin, AttributeCoder):
         "n_scores": [Interval(Integral, 1, None, closed="left")],
         "share": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "readout": [StrOptions({"auto", "discriminants", "bands", *READOUTS})],
+        "readout": readouts("discriminants", "bands"),
         "layer": OUTPUT["layer"],
         "sweeps": [Interval(Integral, 0, None, closed="left")],
         "max_steps": [Interval(Integral, 0, None, closed="left")],
@@ -318,7 +318,7 @@ class AttributeLayers(CallbackSupportMixin, AttributeCoder):
     def _probabilities(self, X, i: int) -> np.ndarray:
         return self._maps[i].probabilities(self._features(X, i))
 
-    def _reader(self, place: int, form: str) -> Readout:
+    def _reader(self, place: int, form: Form) -> Readout:
         layer, found = self.layers_[place], self._maps[place]
         if form not in ("discriminants", "bands"):
             # Distances are those of the bands, not of the input.

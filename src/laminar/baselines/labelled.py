@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from .._base.clusters import Readout, reader
+from .._base.clusters import Form, Readout, reader
 from .._base.coding import Layer
 from .._utils import threads
 from .._utils.labels import Attribute
@@ -76,10 +77,10 @@ class LabelledBaseline(AttributeCoder):
         components = regress(E, F * F.dtype.type(self._principal.scale)) @ self._principal.basis.T
         return Layer(np.eye(E.shape[1], dtype=F.dtype), components, E)
 
-    def _reader(self, place: int, form: str) -> Readout:
+    def _reader(self, place: int, form: Form) -> Readout:
         # Features are their own components: distances are theirs.
         layer = self.layers_[place]
-        return reader("raw" if form == "isometric" else form, layer)
+        return reader("raw" if form == "isometric" else form, replace(layer, components=layer.weights))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

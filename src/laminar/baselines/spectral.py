@@ -10,14 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.decomposition import PCA
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._base.spectral import Affinity, normalized
 from .._engine.linalg.eigen import leading_eigenvectors
 from .._engine.linalg.small import unit_rows
+from .._utils.progress import stage, stages
 from .._utils.typing import Seed, ViewData
 from .._utils.views import read_views
-from ..ensemble.forms import fit_form
+from ..ensemble.forms import FORMS, checked_form, fit_form, suited_form
 from ..ensemble.scores import principal_scores
 from ..graphs import Rank
 from ..graphs.neighbours import in_range
@@ -108,13 +109,22 @@ class WhitenedSpectral(ViewClusterer):
         Principal directions for each cluster.
     n_neighbors : int, default=10
         Neighbours of each sample.
+    form : {"auto", "raw", "standard", "unit", "tfidf"}, default="auto"
+        Form of X: as it is; features over their standard deviations; rows of unit length; or counts weighted by tf-idf.
+        "auto" is "tfidf" where no entry is negative and more than 0.8 are zero, "standard" where fewer than
+        five features hold the variance, ``(sum_j v_j)^2 / sum_j v_j^2 < 5`` of their variances v, as in tables with
+        different units, otherwise "raw".
     n_init : int, default=20
         Starts of k-means.
     random_state : int, RandomState instance or None, default=None
         Seed of k-means and of the eigensolver.
+    verbose : int, default=0
+        1 says which form was chosen.
 
     Attributes
     ----------
+    form_ : {"raw", "standard", "unit", "tfidf"}
+        The form of X.
     labels_ : ndarray of shape (n_samples,)
         Cluster of each sample.
     embedding_ : ndarray of shape (n_samples, n_clusters)
@@ -141,15 +151,30 @@ class WhitenedSpectral(ViewClusterer):
         "exponent": [Interval(Real, 0, 1, closed="both")],
         "directions": [Interval(Integral, 1, None, closed="left")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "form": [StrOptions({"auto", *FORMS})],
+        "verbose": ["verbose"],
     }
 
-    def __init__(self, n_clusters=8, *, exponent=0.75, directions=3, n_neighbors=10, n_init=20, random_state=None):
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        exponent=0.75,
+        directions=3,
+        n_neighbors=10,
+        form="auto",
+        n_init=20,
+        random_state=None,
+        verbose=0,
+    ):
         self.n_clusters = n_clusters
         self.exponent = exponent
         self.directions = directions
         self.n_neighbors = n_neighbors
+        self.form = form
         self.n_init = n_init
         self.random_state = random_state
+        self.verbose = verbose
 
     def _embed(self, views: list[Affinity], random_state: np.random.RandomState) -> np.ndarray:
         if len(views) > 1:
@@ -157,7 +182,10 @@ class WhitenedSpectral(ViewClusterer):
                 f"WhitenedSpectral clusters one view and got {len(views)}: use laminar.ClusterEnsemble, or join them "
                 "with concat_features."
             )
-        X = fit_form("raw", views[0])(views[0])
+        self.form_ = suited_form(views[0]) if self.form == "auto" else checked_form(self.form, views[0])
+        with stages(type(self).__name__, self.verbose):
+            stage(f"{views[0].shape[0]} x {views[0].shape[1]} in the form {self.form_!r}")
+        X = fit_form(self.form_, views[0])(views[0])
         scores = principal_scores(X, self.directions * self.n_clusters, random_state)
         points = scores.whitened(scores.training, len(scores.sizes), self.exponent)
         W = Rank(min(self.n_neighbors, len(X) - 1)).build(points).tocsr()

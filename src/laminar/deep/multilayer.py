@@ -87,9 +87,9 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
         "published" makes the multiplicative updates of [1]_ and [2]_, without extrapolation.
     n_clusters : int or None, default=None
         Number of clusters of `predict` and `fit_predict`; None means the size of the top layer.
-    readout : {"auto", "raw", "whitened", "isometric"}, default="auto"
-        Form of the codes that `transform` and `fit_transform` return and that is clustered, see `transform`. "auto"
-        returns raw codes and clusters whitened ones.
+    readout : {"auto", "raw", "whitened", "isometric"} or float in [0, 1], default="auto"
+        Form of the codes that `transform` and `fit_transform` return and that is clustered, see `transform` and
+        `cluster`. "auto" returns raw codes and clusters those of 0.75.
     layer : int or "all", default=-1
         Layer that `transform`, `fit_transform`, `cluster`, `predict` and `fit_predict` use: its position in
         ``layers_``, or "all", the codes of all layers side by side.

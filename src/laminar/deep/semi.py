@@ -117,9 +117,9 @@ class DeepSemiNMF(Batches):
         accelerated gradient for each factor in turn, section 3.1 of [1]_.
     n_clusters : int or None, default=None
         Number of clusters of `predict` and `fit_predict`; None means the size of the top layer.
-    readout : {"auto", "raw", "whitened", "isometric"}, default="auto"
-        Form of the codes that `transform` and `fit_transform` return and that is clustered, see `transform`. "auto"
-        returns raw codes and clusters whitened ones; [1]_ clusters raw codes.
+    readout : {"auto", "raw", "whitened", "isometric"} or float in [0, 1], default="auto"
+        Form of the codes that `transform` and `fit_transform` return and that is clustered, see `transform` and
+        `cluster`. "auto" returns raw codes and clusters those of 0.75; [1]_ clusters raw codes.
     layer : int or "all", default=-1
         Layer that `transform`, `fit_transform`, `cluster`, `predict` and `fit_predict` use: its position in
         ``layers_``, or "all", the codes of all layers side by side.

@@ -82,10 +82,10 @@ class EnsembleCoder(ClusterMixin, ViewReader, LayerOutput):
             Position in ``layers_``, which has one layer. None means the parameter ``layer``.
         observed : array-like of bool of shape (n_samples, n_views), default=None
             Which sample has which view, in addition to None and NaN.
-        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
+        readout : {"auto", "raw", "whitened", "isometric"}, float in [0, 1] or None, default=None
             Form of the memberships: H itself, which is also "auto"; whitened, with rows of unit norm; or times the
-            square root of the Gram matrix of the components, so that distances are those of the reconstructions. None
-            means the parameter ``readout``.
+            square root of the Gram matrix of the components, so that distances are those of the reconstructions. A
+            number is between isometric, 0, and whitened, 1. None means the parameter ``readout``.
 
         Returns
         -------
@@ -121,7 +121,7 @@ class EnsembleCoder(ClusterMixin, ViewReader, LayerOutput):
             Not used, present for API consistency.
         layer : int, "all" or None, default=None
             Layer as for `transform`; None means the parameter ``layer``.
-        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
+        readout : {"auto", "raw", "whitened", "isometric"}, float in [0, 1] or None, default=None
             Form of the memberships as for `transform`; None means the parameter ``readout``.
         **parameters : dict
             Further arguments of `fit`.

@@ -68,7 +68,7 @@ class ClusterEnsemble(CallbackSupportMixin, EnsembleCoder):
         several views side by side "unit" as well.
     whitening : sequence of float, default=(0.0, 0.75, 1.0)
         Exponents t of (1): 0 keeps the distances of the data, 1 gives all principal directions the same size.
-    readout : {"auto", "raw", "whitened", "isometric"}, default="auto"
+    readout : {"auto", "raw", "whitened", "isometric"} or float in [0, 1], default="auto"
         Form of the memberships that `transform` and `fit_transform` return, see `transform`; "auto" is "raw".
     layer : int or "all", default=-1
         Position in ``layers_``, which has one layer.

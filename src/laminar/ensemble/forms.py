@@ -111,28 +111,45 @@ def names_of_forms(X: np.ndarray | sp.csr_array, *, min_zeros: float = 0.8) -> t
     return COUNTS if is_counts else NUMBERS
 
 
-def name_of_form(X: np.ndarray | sp.csr_array) -> str:
-    """Return the one form that suits a view best: "standard" where one feature has most of the variance.
+def suited_form(X: np.ndarray | sp.csr_array, *, min_features: float = 5.0) -> str:
+    """Return the one form that suits a view, by statistics that need no labels.
+
+    Counts are in "tfidf", see `names_of_forms`. Other data are standardised where few features have nearly all of the
+    variance, as in tables of features with different units.
 
     Parameters
     ----------
     X : {ndarray, sparse array} of shape (n_samples, n_features)
-        Samples.
+        Samples that have the view.
+    min_features : float, default=5.0
+        Number of `effective_features` below which features are standardised: tables have 1 to 2, images and other
+        measurements in one unit, which standardising harms, 17 and more (docs/clustering.md).
 
     Returns
     -------
-    name : str
+    name : {"raw", "standard", "tfidf"}
 
     Examples
     --------
-    >>> X = -np.random.default_rng(0).random((20, 3))
-    >>> name_of_form(np.eye(10)), name_of_form(X), name_of_form(X * [1, 1, 100])
-    ('tfidf', 'raw', 'standard')
+    >>> X = np.random.default_rng(0).normal(size=(20, 8))
+    >>> suited_form(X), suited_form(X * [100, 1, 1, 1, 1, 1, 1, 1]), suited_form(np.eye(10))
+    ('raw', 'standard', 'tfidf')
     """
     if names_of_forms(X) == COUNTS:
         return "tfidf"
-    deviations = _deviations(X / unit_of(_entries(X)))[1]
-    return "standard" if 2 * np.max(deviations**2, initial=0) > np.sum(deviations**2) else "raw"
+    return "standard" if effective_features(X) < min_features else "raw"
+
+
+def effective_features(X: np.ndarray | sp.csr_array) -> float:
+    """Return the number of features that hold the variance, ``(sum_j v_j)^2 / sum_j v_j^2`` with v_j that of feature j.
+
+    Examples
+    --------
+    >>> effective_features(np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]))
+    2.0
+    """
+    variances = _moments(X / unit_of(_entries(X)))[1]
+    return float(variances.sum() ** 2 / ((variances**2).sum() or 1.0))
 
 
 def resolve_forms(forms: Any, names: Sequence, views: Sequence[np.ndarray | sp.csr_array]) -> list[tuple[str, ...]]:
@@ -205,9 +222,14 @@ def plan_forms(
 def _checked(forms: Sequence[str], X: np.ndarray | sp.csr_array) -> tuple[str, ...]:
     if not len(forms) or any(form not in FORMS for form in forms):
         raise ValueError(f'forms must be "auto" or one or more of {", ".join(FORMS)}; got {forms!r}.')
-    if "tfidf" in forms and smallest(X) < 0:
+    return tuple(checked_form(form, X) for form in forms)
+
+
+def checked_form(form: str, X: np.ndarray | sp.csr_array) -> str:
+    """Return the name of a form; raise an error for counts with negative entries."""
+    if form == "tfidf" and smallest(X) < 0:
         raise ValueError('forms: "tfidf" is for counts, and X has negative entries: use "raw", "standard" or "unit".')
-    return tuple(forms)
+    return form
 
 
 def _entries(X: Any) -> np.ndarray:
@@ -220,19 +242,19 @@ def _smallest_positive(X: np.ndarray | sp.csr_array) -> float:
     return float(np.min(entries, initial=np.inf, where=entries > 0)) if (entries > 0).any() else 1.0
 
 
-def _deviations(X: np.ndarray | sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean and the standard deviation of each feature."""
-    if sp.issparse(X):
-        mean, variance = mean_variance_axis(sp.csr_matrix(X, dtype=np.float64), axis=0)
-        return mean, np.sqrt(variance)
-    return X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
-
-
 def _inverse_deviations(X: np.ndarray | sp.csr_array, *, rounding: float = 1e-6) -> np.ndarray:
     """Return one over the standard deviation of each feature; 0 for a constant one, up to rounding."""
-    mean, deviation = _deviations(X)
+    mean, variance = _moments(X)
+    deviation = np.sqrt(variance)
     varies = deviation > rounding * np.abs(mean)
     return np.divide(1, deviation, out=np.zeros_like(deviation), where=varies)
+
+
+def _moments(X: np.ndarray | sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and variance of each feature."""
+    if sp.issparse(X):
+        return mean_variance_axis(sp.csr_matrix(X, dtype=np.float64), axis=0)
+    return X.mean(axis=0, dtype=np.float64), X.var(axis=0, dtype=np.float64)
 
 
 def _log_counts(X: Any, unit: float) -> np.ndarray | sp.csr_array:

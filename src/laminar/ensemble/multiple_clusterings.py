@@ -19,7 +19,7 @@ from .._utils.progress import stage
 from .._utils.typing import Data
 from .agreement import cluster_components, pairwise_information
 from .clusterings import Clustering, chosen_layers, cluster_subspace, without_main_clusters
-from .forms import FORMS, fit_form, name_of_form, resolve_forms
+from .forms import FORMS, fit_form, resolve_forms, suited_form
 from .multiple_coder import MultipleCoder
 from .scores import principal_scores
 from .subspaces import SUBSPACES, Stages, directions_needed
@@ -215,7 +215,7 @@ class MultipleClusterings(CallbackSupportMixin, MultipleCoder):
             rows = np.sort(rng.choice(len(rows), self.max_samples, replace=False))
         with threads.own_threads(), hooks(self, len(SUBSPACES), X, y) as hook:
             sample = X if len(rows) == X.shape[0] else X[rows]
-            name = name_of_form(sample) if self.form == "auto" else self.form
+            name = suited_form(sample) if self.form == "auto" else self.form
             form = fit_form(resolve_forms([name], [0], [sample])[0][0], sample)
             subspaces = [subspace.limited(len(rows)) for subspace in SUBSPACES]
             stage(f"scores of {len(rows)} x {X.shape[1]} in the form {form.name}")

@@ -15,8 +15,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.clusters import READOUTS, reader, refuse_without_codes
+from .._base.clusters import STANDARD, Clusters, Form, Readout, check_form, reader, refuse_without_codes
 from .._base.coding import Layer
+from .._base.graph_clusters import clusters_of
 from .._base.output import LayerOutput
 from .._base.spectral import kmeans
 from .._utils import threads
@@ -41,7 +42,7 @@ def layer_attribute_table(
     attributes: Mapping | ArrayLike,
     *,
     metrics: Sequence[str] = ("accuracy", "nmi", "probe"),
-    readout: str | None = None,
+    readout: Form | None = None,
     groups: ArrayLike | None = None,
     n_init: int = 20,
     random_state: Seed = 0,
@@ -53,11 +54,10 @@ def layer_attribute_table(
     finds those that are there beside it. Samples are coded by `transform`, whatever their order and whether or not they
     were in the fit. Labels are used for the scores and for the probe alone.
 
-    By default the codes of a layer are whitened, their rows scaled to unit length, and k-means finds as many clusters
-    as the attribute has classes, in the codes of the training samples; the samples of X join the nearest ones. Those of
-    `MultipleClusterings` have the spectral clusters of their graphs instead, as its `cluster` finds them. The layers of
-    `AttributeLayers` are clustered by their own read-out. A model of several views with layers has a row for each
-    hidden layer of each view, and one for the layer they share.
+    By default the codes of a layer have the clusters of their rank graph at exponent 0.75, as in `cluster`, as many as
+    the attribute has classes; they are found in the codes of the training samples, and the samples of X join the
+    nearest ones. Those of `MultipleClusterings` have the clusters of their own graphs. The layers of `AttributeLayers` are clustered by k-means of their own read-out. A model of several
+    views with layers has a row for each hidden layer of each view, and one for the layer they share.
 
     Parameters
     ----------
@@ -73,9 +73,9 @@ def layer_attribute_table(
         Of the clusters: clustering accuracy, normalised mutual information (geometric mean), adjusted Rand index.
         "probe": accuracy of a logistic regression on the standardised codes in their isometric read-out, in five-fold
         cross-validation, with the classes in their shares in every fold; NaN where no class has two known labels.
-    readout : {"raw", "whitened", "isometric"} or None, default=None
-        Form of the codes that is clustered, see `transform` of the models; the papers cluster raw codes. None means the
-        whitened form and, of the top layer, the model's own.
+    readout : {"raw", "whitened", "isometric"}, float in [0, 1] or None, default=None
+        Form of the codes that is clustered, see `cluster` of the models; the papers cluster raw codes. None means 0.75
+        and, of the top layer, the model's own.
     groups : array-like of shape (n_samples,) or None, default=None
         Group of each sample, such as a sequence or a person. The probe does not predict samples of groups that it is
         trained on.
@@ -119,7 +119,10 @@ def layer_attribute_table(
 
     check_is_fitted(model, "layers_")
     _check_metrics(metrics, readout, groups)
-    rows = {name: _layer_row(model, X, *place, readout, metrics) for name, place in layer_places(model).items()}
+    rows = {
+        name: _layer_row(model, X, *place, readout, metrics, n_init, random_state)
+        for name, place in layer_places(model).items()
+    }
     n_samples = len(next(iter(rows.values())).has)
     columns = _read_attributes(attributes, n_samples)
     group = None if groups is None else read_groups(groups, n_samples)
@@ -150,11 +153,11 @@ def layer_clusters(
     X: ViewData | None = None,
     *,
     view: Hashable = None,
-    readout: str | None = None,
+    readout: Form | None = None,
     n_init: int = 20,
     random_state: Seed = 0,
 ) -> np.ndarray:
-    """Cluster samples by one layer of a fitted model; k-means is fitted to the training samples.
+    """Cluster samples by one layer of a fitted model; clusters are those of the training samples.
 
     Parameters
     ----------
@@ -168,8 +171,9 @@ def layer_clusters(
         Samples, coded by `transform`; None means the training samples with the codes of the fit.
     view : name or position of a view, or None, default=None
         View whose hidden layer ``layer`` is, for a model of several views; None means ``layers_``.
-    readout : {"raw", "whitened", "isometric"} or None, default=None
-        Form of the codes that is clustered; None means the whitened form and, of the top layer, the model's own.
+    readout : {"raw", "whitened", "isometric"}, float in [0, 1] or None, default=None
+        Form of the codes that is clustered, see `cluster` of the models; None means 0.75 and, of the top layer, the
+        model's own.
     n_init : int, default=20
         Starts of k-means.
     random_state : int, RandomState instance or None, default=0
@@ -194,11 +198,12 @@ def layer_clusters(
     >>> bool(found[0] == found[1] != found[2] == found[3])
     True
     """
+    check_is_fitted(model, "layers_")
     if readout is None and getattr(model, "_clusters_layers", False):
         return model.cluster(X, n_clusters, layer=layer)
-    training = layer_features(model, layer, view=view, readout=readout)
-    E = training if X is None else layer_features(model, layer, X, view=view, readout=readout)
-    return _cluster(training, E, n_clusters, n_init, random_state)
+    place = _position(model, layer, view), view
+    clusters = _clusters(model, *place, readout, n_init, random_state)
+    return clusters.labels(n_clusters) if X is None else clusters.predict(_codes(model, *place, X), n_clusters)
 
 
 def layer_features(
@@ -207,12 +212,12 @@ def layer_features(
     X: ViewData | None = None,
     *,
     view: Hashable = None,
-    readout: str | None = None,
+    readout: Form | None = None,
 ) -> np.ndarray:
     """Return the features of samples in one layer of a fitted model, by default those that are clustered.
 
-    These are whitened codes with unit rows; of the top layer the model's own read-out, as in `cluster`; of
-    `AttributeLayers` its read-out of each layer.
+    These are codes of exponent 0.75, of which clusters are of the first three directions each; of the top layer the
+    model's own read-out, as in `cluster`; of `AttributeLayers` its read-out of each layer.
 
     Parameters
     ----------
@@ -225,7 +230,7 @@ def layer_features(
         Samples, coded by `transform`; None means the training samples with the codes of the fit.
     view : name or position of a view, or None, default=None
         View in whose layers ``layer`` is a position, for a model of several views; None means ``layers_``.
-    readout : {"raw", "whitened", "isometric"} or None, default=None
+    readout : {"raw", "whitened", "isometric"}, float in [0, 1] or None, default=None
         Form of the codes, see `transform` of the models; None means the one that is clustered.
 
     Returns
@@ -243,7 +248,7 @@ def layer_features(
     >>> from laminar import SemiNMF, layer_features
     >>> X = np.random.default_rng(0).normal(size=(20, 5))
     >>> model = SemiNMF(n_components=3, random_state=0).fit(X)
-    >>> np.linalg.norm(layer_features(model, 0, X[:2]), axis=1).round(6)
+    >>> np.linalg.norm(layer_features(model, 0, X[:2], readout="whitened"), axis=1).round(6)
     array([1., 1.])
     """
     check_is_fitted(model, "layers_")
@@ -353,19 +358,37 @@ def _codes(model: BaseEstimator, layer: int, view: Hashable, X: ViewData | None)
     return model._transform(X, layer=layer, readout="raw")
 
 
-def _read_out(model: BaseEstimator, layer: int, view: Hashable, H: np.ndarray, readout: str | None) -> np.ndarray:
-    """Return codes in a form, by default the one that is clustered."""
+def _read(model: BaseEstimator, layer: int, view: Hashable, readout: Form | None) -> tuple[Form, Readout]:
+    """Return a form, by default the one that is clustered, and the function from codes to it."""
     if readout is not None:
-        check_choice("readout", readout, READOUTS)
+        check_form(readout)
     if _has_attributes(model):
-        return model._reader(layer, model._form(readout, model._code_form))(H)
+        form = model._form(readout, model._code_form)
+        return form, model._reader(layer, form)
     top = view is None and layer == len(model.layers_) - 1
     if top and isinstance(model, LayerOutput):
-        # In double precision, as k-means was fitted.
-        return model._reader(model._places(-1)[-1], model._form(readout, model._cluster_form))(H.astype(np.float64))
+        form = model._form(readout, model._cluster_form)
+        return form, model._reader(model._places(-1)[-1], form)
     if top and readout is None:
-        return model.clusters_.features(H)
-    return reader(readout or "whitened", _found(model, layer, view))(H)
+        return "raw", model.clusters_.read
+    form = STANDARD if readout is None else readout
+    return form, reader(form, _found(model, layer, view))
+
+
+def _read_out(model: BaseEstimator, layer: int, view: Hashable, H: np.ndarray, readout: Form | None) -> np.ndarray:
+    """Return codes in a form, by default the one that is clustered, in double precision."""
+    return _read(model, layer, view, readout)[1](H.astype(np.float64, copy=False))
+
+
+def _clusters(
+    model: BaseEstimator, layer: int, view: Hashable, readout: Form | None, n_init: int, random_state: Seed
+) -> Clusters:
+    """Return the clusters of the codes of the fit in a form."""
+    form, read = _read(model, layer, view, readout)
+    H = _codes(model, layer, view, None)
+    if hasattr(model, "clustering") and view is None:
+        return model._clusters_at(model._places(-1), form, random_state, n_init)
+    return clusters_of(form, H, read, random_state, n_init=n_init)
 
 
 # ---- rows of the table -----------------------------------------------------------------------------------------------
@@ -375,18 +398,18 @@ def _read_out(model: BaseEstimator, layer: int, view: Hashable, H: np.ndarray, r
 class _Row:
     """The features that are scored in one row, of all samples; ``has`` marks those that have them."""
 
-    training: Any  # features that k-means is fitted to; None for the clustered ones of those that have them
-    clustered: Any
+    clusters: Clusters | None  # of the codes of the fit; None for k-means of the samples that have them
+    clustered: Any  # codes or samples; None for the codes of the fit
     probed: Any
     has: np.ndarray
-    find: Callable[[int], np.ndarray] | None = None  # so many clusters by the model itself, not by k-means
+    find: Callable[[int], np.ndarray] | None = None  # so many clusters by the model itself, of its own graphs
 
     def take(self, order: np.ndarray) -> _Row:
         """Return the row of samples in another order."""
         clustered = None if self.clustered is None else self.clustered[order]
         probed = None if self.probed is None else self.probed[order]
         find = None if self.find is None else lambda n_clusters: self.find(n_clusters)[order]
-        return _Row(self.training, clustered, probed, self.has[order], find)
+        return _Row(self.clusters, clustered, probed, self.has[order], find)
 
     def scores(
         self,
@@ -406,15 +429,20 @@ class _Row:
                 group = None if groups is None else groups[known]
                 found[metric] = linear_probe(self.probed[known], true, group, random_state=random_state)
                 continue
-            if clusters is None and self.find is not None:
-                clusters = self.find(len(attribute.classes))[known]
             if clusters is None:
-                training, n_clusters = self.training, len(attribute.classes)
-                if training is None:
-                    training, n_clusters = self.clustered[self.has], min(n_clusters, int(self.has.sum()))
-                clusters = _cluster(training, self.clustered[known], n_clusters, n_init, random_state)
+                clusters = self._cluster(known, len(attribute.classes), n_init, random_state)
             found[metric] = METRICS[metric](true, clusters)
         return found
+
+    def _cluster(self, known: np.ndarray, n_clusters: int, n_init: int, random_state: Seed) -> np.ndarray:
+        if self.find is not None:
+            return self.find(n_clusters)[known]
+        if self.clusters is not None:
+            if self.clustered is None:
+                return self.clusters.labels(n_clusters)[known]
+            return self.clusters.predict(self.clustered[known], n_clusters)
+        training = self.clustered[self.has]
+        return kmeans(training, min(n_clusters, training.shape[0]), random_state, n_init).predict(self.clustered[known])
 
 
 def _layer_row(
@@ -422,20 +450,20 @@ def _layer_row(
     X: ViewData | None,
     layer: int,
     view: Hashable,
-    readout: str | None,
+    readout: Form | None,
     metrics: Sequence[str],
+    n_init: int,
+    random_state: Seed,
 ) -> _Row:
     H = _codes(model, layer, view, X)
-    training = clustered = probed = None
-    if set(metrics) - {"probe"}:
-        training = _read_out(model, layer, view, _codes(model, layer, view, None), readout)
-        clustered = training if X is None else _read_out(model, layer, view, H, readout)
-    if "probe" in metrics:
-        probed = _read_out(model, layer, view, H, "isometric")
+    scored = set(metrics) - {"probe"}
+    clusters = _clusters(model, layer, view, readout, n_init, random_state) if scored else None
+    probed = _read_out(model, layer, view, H, "isometric") if "probe" in metrics else None
+    clustered = H if scored and X is not None else None
     find = None
     if readout is None and getattr(model, "_clusters_layers", False):
         find = partial(model.cluster, X, layer=layer)
-    return _Row(training, clustered, probed, np.ones(len(H), dtype=bool), find)
+    return _Row(clusters, clustered, probed, np.ones(len(H), dtype=bool), find)
 
 
 def _input_rows(model: BaseEstimator, X: ViewData) -> dict[str, _Row]:
@@ -460,18 +488,10 @@ def _chance(attribute: Attribute, metric: str, random_state: Seed, n_draws: int 
     return float(np.mean([METRICS[metric](true, rng.permutation(true)) for _ in range(n_draws)]))
 
 
-def _cluster(training: Any, E: Any, n_clusters: int, n_init: int, random_state: Seed) -> np.ndarray:
-    if n_clusters > training.shape[0]:
-        raise ValueError(
-            f"{n_clusters} clusters are more than the {training.shape[0]} samples the model was fitted on."
-        )
-    return kmeans(training, n_clusters, random_state, n_init).predict(E)
-
-
 # ---- parameters ------------------------------------------------------------------------------------------------------
 
 
-def _check_metrics(metrics: Sequence[str], readout: str | None, groups: ArrayLike | None) -> None:
+def _check_metrics(metrics: Sequence[str], readout: Form | None, groups: ArrayLike | None) -> None:
     if isinstance(metrics, str) or not len(metrics):
         raise ValueError(f'metrics must be a sequence of one or more names, as ("accuracy", "probe"); got {metrics!r}.')
     for metric in metrics:

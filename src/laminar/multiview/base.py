@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.clusters import Clusters, Readout, readout_basis
+from .._base.clusters import Clusters, Form, Readout, reader, readout_basis
 from .._base.coding import Layer
 from .._base.graph_clusters import GraphClusters
 from .._base.views import ViewCoder
@@ -20,7 +20,6 @@ from .._engine.constraints import Constraint, Free, NonNegative
 from .._engine.data.derived import Normalized, Stacked
 from .._engine.data.matrix import Matrix
 from .._engine.data.wrap import wrap
-from .._engine.linalg.small import isometry
 from .._engine.monitor import Monitor, Snapshot, Solution
 from .._utils.callbacks import CallbackSupportMixin, Hook
 from .._utils.views import Views
@@ -119,25 +118,26 @@ class SharedCoder(CallbackSupportMixin, ViewCoder):
         self.kkt_residual_ = solution.residual
         weighted = Z * shared.roots(powers, Z.dtype)
         self._basis = readout_basis(H, weighted, *shared.spread(powers), self.n_clusters or H.shape[1])
-        self.embedding_ = Readout(self._basis, unit=True)(self.layers_[-1].representation)
+        self.embedding_ = Readout(self._basis, 1.0)(self.layers_[-1].representation)
         self.clusters_ = self._clusters()
         return self
 
     # ---- what a fitted model is used for -------------------------------------------------------------------------
 
-    def _reader(self, place, form: str) -> Readout:
+    _cluster_form: Form = "whitened"
+
+    def _reader(self, place, form: Form) -> Readout:
         """Return a form of the shared codes; that of ``embedding_`` is the whitened one."""
         if form == "whitened":
-            return Readout(self._basis, unit=True)
-        if form == "isometric":
-            return Readout(isometry(self._weighted().T))
-        return super()._reader(place, form)
+            return Readout(self._basis, 1.0)
+        return reader(form, replace(self._at(place), components=self._weighted().T))
 
-    def _clusters_at(self, places: list, form: str, random_state, n_init: int = 20) -> Clusters:
+    def _clusters_at(self, places: list, form: Form, random_state, n_init: int = 20) -> Clusters:
         H, read = self._fit_codes(places), self._joined_reader(places, form)
         if self.clustering == "kmeans":
             return Clusters(H, random_state, read, n_init=n_init)
-        return GraphClusters(H, random_state, read, self._cluster_graph, n_init=n_init)
+        n_directions = None if isinstance(form, str) else 3
+        return GraphClusters(H, random_state, read, self._cluster_graph, n_directions=n_directions, n_init=n_init)
 
     _sample_attributes = ("embedding_",)
 
@@ -156,9 +156,7 @@ class SharedCoder(CallbackSupportMixin, ViewCoder):
             for i, layer in enumerate(view.layers)
             if len(layer.representation)
         ]
-        # Spectral clusters of new samples are those of their nearest training samples.
-        points = isinstance(self.clusters_, GraphClusters)
-        return super()._kept_samples() + hidden + ["codes in the form that is clustered (clusters_)"] * points
+        return super()._kept_samples() + hidden
 
     def _weighted(self) -> np.ndarray:
         """Return transposed components, with the weights of their views."""

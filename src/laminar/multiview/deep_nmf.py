@@ -79,7 +79,7 @@ class MultiViewDeepNMF(LayeredViews):
     clustering : {"spectral", "kmeans"}, default="spectral"
         Spectral clustering of the graph of the ``n_neighbors`` nearest neighbours of the codes, as in [1]_, or k-means
         of the codes.
-    readout : {"auto", "raw", "whitened", "isometric"}, default="auto"
+    readout : {"auto", "raw", "whitened", "isometric"} or float in [0, 1], default="auto"
         Form of the codes that `transform` and `fit_transform` return and that is clustered, see `transform`; the
         whitened one of the shared codes is that of ``embedding_``. "auto" is "raw", as in [1]_.
     layer : int or "all", default=-1

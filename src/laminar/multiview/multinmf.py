@@ -64,7 +64,7 @@ class MultiNMF(CallbackSupportMixin, ViewCoder):
     rule : {"fast", "published"}, default="fast"
         Coordinate descent with extrapolation, and in the end the minimiser of (1) over all H_v and C for the final
         components; or the multiplicative updates of [1]_.
-    readout : {"auto", "raw", "whitened", "isometric"}, default="auto"
+    readout : {"auto", "raw", "whitened", "isometric"} or float in [0, 1], default="auto"
         Form of the consensus that `transform` and `fit_transform` return and that is clustered, see `transform`. "auto"
         is "raw".
     layer : int or "all", default=-1

@@ -62,7 +62,7 @@ class MultiViewSemiNMF(SharedCoder):
         directions of the codes are in ``embedding_``.
     clustering : {"spectral", "kmeans"}, default="spectral"
         Spectral clustering of the graph of the codes, or k-means of the codes.
-    readout : {"auto", "raw", "whitened", "isometric"}, default="auto"
+    readout : {"auto", "raw", "whitened", "isometric"} or float in [0, 1], default="auto"
         Form of the codes that `transform` and `fit_transform` return and that is clustered, see `transform`; the
         whitened one is that of ``embedding_``. "auto" returns raw codes and clusters whitened ones.
     layer : int or "all", default=-1

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._base.clusters import Readout, reader, side_by_side
+from .._base.clusters import Form, Readout, reader, side_by_side
 from .._base.coding import Layer, in_units_of
 from .._engine.constraints import NonNegative
 from .._engine.regression import best_codes
@@ -57,7 +57,7 @@ class LayeredViews(SharedCoder):
         i, view = place
         return f"layer{i}" if view is None else f"{view if isinstance(view, str) else f'view{view}'}_layer{i}"
 
-    def _reader(self, place, form: str) -> Readout:
+    def _reader(self, place, form: Form) -> Readout:
         return super()._reader(place, form) if place[1] is None else reader(form, self._at(place))
 
     # ---- codes ---------------------------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ class LayeredViews(SharedCoder):
             Layer as for `transform`; None means the parameter ``layer``.
         view : name or position of a view, or None, default=None
             View as for `transform`.
-        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
+        readout : {"auto", "raw", "whitened", "isometric"}, float in [0, 1] or None, default=None
             Form of the codes as for `transform`; None means the parameter ``readout``.
         **parameters : dict
             Further arguments of `fit`.
@@ -127,10 +127,11 @@ class LayeredViews(SharedCoder):
             View, as in ``view_names_``, whose layers and samples are used alone; None means all.
         observed : array-like of bool of shape (n_samples, n_views), default=None
             Which sample has which view, in addition to None and NaN.
-        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
+        readout : {"auto", "raw", "whitened", "isometric"}, float in [0, 1] or None, default=None
             Form of the codes: H itself, which is also "auto"; whitened, with rows of unit norm, which does not depend
             on the basis of the codes, for clusters; or times the square root of the Gram matrix of the components, so
-            that distances are those of the reconstructions, for classifiers. None means the parameter ``readout``.
+            that distances are those of the reconstructions, for classifiers. A number is between isometric, 0, and
+            whitened, 1. None means the parameter ``readout``.
 
         Returns
         -------

@@ -96,9 +96,9 @@ class ClassDrivenNMF(NonNegativeData, Penalized):
         ``scale="none"``.
     n_clusters : int or None, default=None
         Number of clusters of `cluster`, and of `predict` and `fit_predict` without labels; None means ``n_components``.
-    readout : {"auto", "raw", "whitened", "isometric"}, default="auto"
-        Form of the codes that `transform` and `fit_transform` return and that is clustered, see `transform`. "auto"
-        returns raw codes and clusters whitened ones.
+    readout : {"auto", "raw", "whitened", "isometric"} or float in [0, 1], default="auto"
+        Form of the codes that `transform` and `fit_transform` return and that is clustered, see `transform` and
+        `cluster`. "auto" returns raw codes and clusters those of 0.75.
     layer : int or "all", default=-1
         Position in ``layers_``, which has one layer.
     callback : callable or None, default=None

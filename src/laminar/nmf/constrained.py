@@ -59,9 +59,9 @@ class ConstrainedNMF(NonNegativeData, Factorizer):
         "published" makes the multiplicative updates of [1]_, without extrapolation, Q before Z.
     n_clusters : int or None, default=None
         Number of clusters of `predict` and `fit_predict`; None means ``n_components``.
-    readout : {"auto", "raw", "whitened", "isometric"}, default="auto"
-        Form of the codes that `transform` and `fit_transform` return and that is clustered, see `transform`. "auto"
-        returns raw codes and clusters whitened ones.
+    readout : {"auto", "raw", "whitened", "isometric"} or float in [0, 1], default="auto"
+        Form of the codes that `transform` and `fit_transform` return and that is clustered, see `transform` and
+        `cluster`. "auto" returns raw codes and clusters those of 0.75.
     layer : int or "all", default=-1
         Position in ``layers_``, which has one layer.
     callback : callable or None, default=None
@@ -82,8 +82,8 @@ class ConstrainedNMF(NonNegativeData, Factorizer):
         One layer. Its ``weights`` and ``components`` are ``components_``; its ``representation`` is H of shape
         (n_samples, n_components), equal inside each class; `transform` codes every sample by itself.
     clusters_ : Clusters
-        k-means of the codes in the form of ``readout``, fitted when `predict`, `fit_predict` or `cluster` first
-        needs it.
+        Clusters of the codes in the form of ``readout``, found when `predict`, `fit_predict` or `cluster` first needs
+        them.
     reconstruction_err_ : float
         ``||X - H Z||``, the Frobenius norm of the residual; with ``loss="kl"`` the divergence.
     objective_history_ : ndarray of shape (n_evaluations,)

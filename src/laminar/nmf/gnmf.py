@@ -85,9 +85,9 @@ class GNMF(NonNegativeData, Penalized):
         ``scale="none"``, from components of unit norm.
     n_clusters : int or None, default=None
         Number of clusters of `predict` and `fit_predict`; None means ``n_components``.
-    readout : {"auto", "raw", "whitened", "isometric"}, default="auto"
-        Form of the codes that `transform` and `fit_transform` return and that is clustered, see `transform`. "auto"
-        returns raw codes and clusters whitened ones.
+    readout : {"auto", "raw", "whitened", "isometric"} or float in [0, 1], default="auto"
+        Form of the codes that `transform` and `fit_transform` return and that is clustered, see `transform` and
+        `cluster`. "auto" returns raw codes and clusters those of 0.75.
     layer : int or "all", default=-1
         Position in ``layers_``, which has one layer.
     callback : callable or None, default=None
@@ -109,8 +109,8 @@ class GNMF(NonNegativeData, Penalized):
         (n_samples, n_components), the codes of the fit, which depend on the penalty; `transform` gives codes that do
         not.
     clusters_ : Clusters
-        k-means of the codes in the form of ``readout``, fitted when `predict`, `fit_predict` or `cluster` first
-        needs it.
+        Clusters of the codes in the form of ``readout``, found when `predict`, `fit_predict` or `cluster` first needs
+        them.
     reconstruction_err_ : float
         ``||X - H Z||``, the Frobenius norm of the residual; with ``loss="kl"`` the divergence.
     objective_history_ : ndarray of shape (n_evaluations,)

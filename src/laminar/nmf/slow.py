@@ -78,9 +78,9 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
         ``scale="none"``.
     n_clusters : int or None, default=None
         Number of clusters of `predict` and `fit_predict`; None means ``n_components``.
-    readout : {"auto", "raw", "whitened", "isometric"}, default="auto"
-        Form of the codes that `transform` and `fit_transform` return and that is clustered, see `transform`. "auto"
-        returns raw codes and clusters whitened ones.
+    readout : {"auto", "raw", "whitened", "isometric"} or float in [0, 1], default="auto"
+        Form of the codes that `transform` and `fit_transform` return and that is clustered, see `transform` and
+        `cluster`. "auto" returns raw codes and clusters those of 0.75.
     layer : int or "all", default=-1
         Position in ``layers_``, which has one layer.
     callback : callable or None, default=None
@@ -100,8 +100,8 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
         One layer. Its ``weights`` and ``components`` are ``components_``; its ``representation`` is H of shape
         (n_samples, n_components), the codes of the fit, which `fit_transform` returns.
     clusters_ : Clusters
-        k-means of the codes in the form of ``readout``, fitted when `predict`, `fit_predict` or `cluster` first
-        needs it.
+        Clusters of the codes in the form of ``readout``, found when `predict`, `fit_predict` or `cluster` first needs
+        them.
     reconstruction_err_ : float
         ``||X - H Z||``, the Frobenius norm of the residual.
     objective_history_ : ndarray of shape (n_accepted,)
@@ -270,11 +270,12 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
         method : {"nonnegative", "pinv"}, default="nonnegative"
             "pinv" is unconstrained least squares for every frame by itself, without the penalty: faster, with codes of
             any sign.
-        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
+        readout : {"auto", "raw", "whitened", "isometric"}, float in [0, 1] or None, default=None
             Form of the codes: H itself, which is also "auto"; whitened by the codes of the training samples, with rows
-            of unit norm, which does not depend on the basis of the codes, for clusters; or times the square root of the
-            Gram matrix of the components, so that distances are those of the reconstructions, for classifiers. None
-            means the parameter ``readout``.
+            of unit norm; or times the square root of the Gram matrix of the components, so that distances are those of
+            the reconstructions, for classifiers. A number t is between isometric, 0, and whitened, 1, up to rotations:
+            with ``H Z = U diag(s) V^T`` of the training samples the rows f of ``U diag(s)^(1 - t)`` over ``||f||^t``.
+            None means the parameter ``readout``.
 
         Returns
         -------

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from .._base.clusters import READOUTS, Readout
+from .._base.clusters import READOUTS, Form, Readout, check_form
 from .._base.coding import Coder, Layer, in_units_of
-from .._base.output import OUTPUT
+from .._base.output import OUTPUT, readouts
 from .._engine.data.matrix import Matrix
 from .._engine.data.svd import truncated_svd
 from .._engine.data.wrap import wrap
@@ -25,7 +25,6 @@ from .._engine.starts import best_components
 from .._utils import threads
 from .._utils.callbacks import CallbackSupportMixin, hooks, with_callbacks
 from .._utils.typing import Data
-from .._utils.validation import check_choice
 from ..graphs import Graph, Rank, as_graph
 from ..graphs.smoothing import smoothed_codes
 from .rotation import nonnegative_rotation
@@ -65,10 +64,10 @@ class SmoothedSemiNMF(CallbackSupportMixin, Coder):
     n_clusters : int or None, default=None
         Number of clusters of `predict` and `fit_predict`; None means the number of components. If given, U has at least
         ``2 n_clusters`` columns, otherwise k.
-    readout : {"auto", "raw", "whitened", "isometric", "directions"}, default="auto"
-        Form of the codes that `transform` and `fit_transform` return and that is clustered, see `transform`.
-        "directions" divides each column by the norm of its component, so that the rows are those of (2), and scales
-        them to unit norm. "auto" returns raw codes and clusters directions.
+    readout : {"auto", "raw", "whitened", "isometric", "directions"} or float in [0, 1], default="auto"
+        Form of the codes that `transform` and `fit_transform` return and that is clustered, see `transform`
+        and `cluster`. "directions" divides each column by the norm of its component, so that the rows are those of (2),
+        and scales them to unit norm. "auto" returns raw codes and clusters directions, by k-means.
     layer : int or "all", default=-1
         Position in ``layers_``, which has one layer.
     callback : callable or None, default=None
@@ -86,8 +85,8 @@ class SmoothedSemiNMF(CallbackSupportMixin, Coder):
         One layer. Its ``weights`` and ``components`` are ``components_``; its ``representation`` is H of shape
         (n_samples, n_components), the codes of the training samples.
     clusters_ : Clusters
-        k-means of the codes in the form of ``readout``, fitted when `predict`, `fit_predict` or `cluster` first needs
-        it.
+        Clusters of the codes in the form of ``readout``, found when `predict`, `fit_predict` or `cluster` first needs
+        them.
     reconstruction_err_ : float
         ``||X - H Z||``, the Frobenius norm of the residual.
     objective_history_ : ndarray of shape (n_accepted,)
@@ -143,7 +142,7 @@ class SmoothedSemiNMF(CallbackSupportMixin, Coder):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
-        "readout": [StrOptions({"auto", "directions", *READOUTS})],
+        "readout": readouts("directions"),
         "layer": OUTPUT["layer"],
         "callback": [callable, None],
         "random_state": ["random_state"],
@@ -240,13 +239,13 @@ class SmoothedSemiNMF(CallbackSupportMixin, Coder):
         self.layers_ = [Layer(self.components_, self.components_, in_units_of(data, H))]
         # Codes over the lengths of the components are the rows of (2).
         size = lengths * data.scale
-        self._directions = Readout(np.diag(safe_divide(np.ones_like(size), size)), unit=True)
+        self._directions = Readout(np.diag(safe_divide(np.ones_like(size), size)), 1.0)
         self.clusters_ = self._clusters()
         self.objective_history_ = np.array(solution.history)
         self.history_iterations_ = np.array(solution.iterations)
         self.n_iter_, self.converged_ = solution.n_iter, solution.converged
         return self
 
-    def _reader(self, place, form: str) -> Readout:
-        check_choice("readout", form, ("directions", *READOUTS))
+    def _reader(self, place, form: Form) -> Readout:
+        check_form(form, ("directions", *READOUTS))
         return self._directions if form == "directions" else super()._reader(place, form)

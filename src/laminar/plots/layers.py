@@ -193,7 +193,7 @@ def layer_scatter(
 ) -> "Figure":
     """Draw samples in the first two principal components of the features of one layer.
 
-    The features are those that are clustered: whitened codes with unit rows (`layer_features`).
+    The features are those that are clustered (`layer_features`).
 
     Parameters
     ----------

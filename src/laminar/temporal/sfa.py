@@ -13,13 +13,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from .._base.clusters import READOUTS, Readout
+from .._base.clusters import Form, Readout, reader
+from .._base.coding import Layer
 from .._base.output import OUTPUT, LayerOutput
 from .._engine.data.svd import truncated_svd
 from .._engine.data.wrap import wrap
-from .._engine.linalg.small import column_signs, isometry
+from .._engine.linalg.small import column_signs
 from .._utils.typing import Data
-from .._utils.validation import check_choice, read_data
+from .._utils.validation import read_data
 from ..graphs import Chain
 from ..graphs.slow_directions import Steps, choose_n_pcs, numerical_rank, slowest_directions, steps_of
 
@@ -47,10 +48,10 @@ class SlowFeatureAnalysis(LayerOutput):
         "auto" takes the fewest whose features are about as slow as any on frames held out: whole sequences, or blocks
         of time where there is one sequence. The first ``n_components`` features are compared, the first alone if that
         is None.
-    readout : {"auto", "raw", "whitened", "isometric"}, default="auto"
+    readout : {"auto", "raw", "whitened", "isometric"} or float in [0, 1], default="auto"
         Form of the features that `transform` and `fit_transform` return: as they are, which is also "auto"; with rows
         of unit norm (they are white already); or times the square root of the Gram matrix of ``patterns_``, so that
-        distances are those of the reconstructions.
+        distances are those of the reconstructions. A number is between isometric, 0, and unit rows, 1.
     layer : int or "all", default=-1
         Position of the layer, of which there is one; present for searches over several estimators.
     random_state : int, RandomState instance or None, default=None
@@ -234,7 +235,7 @@ class SlowFeatureAnalysis(LayerOutput):
             Not used, present for API consistency.
         layer : int, "all" or None, default=None
             Position of the layer, of which there is one; None means the parameter ``layer``.
-        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
+        readout : {"auto", "raw", "whitened", "isometric"}, float in [0, 1] or None, default=None
             Form of the features, see the parameter of that name; None means its value.
         **parameters : dict
             Further arguments of `fit`.
@@ -255,7 +256,7 @@ class SlowFeatureAnalysis(LayerOutput):
             Frames, in the fit or new.
         layer : int, "all" or None, default=None
             Position of the layer, of which there is one; None means the parameter ``layer``.
-        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
+        readout : {"auto", "raw", "whitened", "isometric"}, float in [0, 1] or None, default=None
             Form of the features, see the parameter of that name; None means its value.
 
         Returns
@@ -275,11 +276,9 @@ class SlowFeatureAnalysis(LayerOutput):
     def _n_codes(self, place: int) -> int:
         return len(self.components_)
 
-    def _reader(self, place: int, form: str) -> Readout:
-        check_choice("readout", form, READOUTS)
-        if form == "isometric":
-            return Readout(isometry(self.patterns_))
-        return Readout(np.eye(len(self.components_)), unit=True) if form == "whitened" else Readout()
+    def _reader(self, place: int, form: Form) -> Readout:
+        white = np.eye(len(self.components_))  # up to a factor
+        return reader(form, Layer(self.patterns_, self.patterns_, white[:0], whitening=white))
 
     def inverse_transform(self, X: Data) -> np.ndarray:
         """Reconstruct frames from features, by least squares over the training frames.

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from laminar.io.dataset import Dataset
 
 Layer = Annotated[str | None, typer.Option(help="Layer: its number from 0, an attribute, or all.")]
-Readout = Annotated[str | None, typer.Option(help="Form of the codes: raw, whitened, isometric.")]
+Readout = Annotated[
+    str | None, typer.Option(help="Form of the codes: raw, whitened, isometric, or a number from 0 to 1.")
+]
 
 
 def transform(
@@ -59,7 +61,7 @@ def transform(
         file = read_model(model)
         samples = read_alike(file, data, terminal, skip_bad=skip_bad)
         terminal.progress.stage(f"codes of {samples.n_samples} samples")
-        codes = codes_of(file.model, samples, layer, readout)
+        codes = codes_of(file.model, samples, layer, readout_of(readout))
         facts = {"n_samples": len(codes), "columns": list(codes.columns), "output": output}
         if output is None:
             terminal.show(codes.to_csv(index_label="id").rstrip())
@@ -79,7 +81,7 @@ def transform(
         terminal.finish(facts)
 
 
-def codes_of(model: BaseEstimator, samples: Dataset, layer: str | None, readout: str | None) -> DataFrame:
+def codes_of(model: BaseEstimator, samples: Dataset, layer: str | None, readout: str | float | None) -> DataFrame:
     """Return the codes of samples as a table with their names."""
     from ..samples import arguments_of
 
@@ -87,6 +89,20 @@ def codes_of(model: BaseEstimator, samples: Dataset, layer: str | None, readout:
     given = {name: value for name, value in chosen.items() if value is not None}
     codes = model.set_output(transform="pandas").transform(samples.X, **given, **arguments_of(model.transform, samples))
     return codes.set_axis(samples.ids, axis=0)
+
+
+def readout_of(text: str | None) -> str | float | None:
+    """Return a form of codes as models take it: a number, or a name.
+
+    Examples
+    --------
+    >>> readout_of("0.75"), readout_of("whitened"), readout_of(None)
+    (0.75, 'whitened', None)
+    """
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text
 
 
 def layer_of(text: str | None) -> int | str | None:
