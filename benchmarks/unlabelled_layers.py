@@ -26,7 +26,7 @@ from laminar.datasets import available, load, make_faces
 from laminar.ensemble.agreement import pairwise_information
 from laminar.ensemble.cluster_number import partitions
 from laminar.ensemble.clusterings import chosen_layers, cluster_subspace, without_main_clusters
-from laminar.ensemble.forms import fit_form, name_of_form
+from laminar.ensemble.forms import fit_form, suited_form
 from laminar.ensemble.scores import principal_scores
 from laminar.ensemble.subspaces import MAIN, SUBSPACES, Subspace, directions_needed
 from laminar.graphs import Rank
@@ -222,7 +222,7 @@ def ratios_of_rules(name: str) -> np.ndarray:
     X, attributes = data_of(name)
     single = best_single(X, attributes)
     rng = np.random.RandomState(0)
-    form = fit_form(name_of_form(X), X)
+    form = fit_form(suited_form(X), X)
     limited = {subspace: subspace.limited(len(X)) for subspace in POOL}
     scores = [principal_scores(form(X), directions_needed(list(limited.values())) + 50, rng)]
     stages = without_main_clusters(form, scores[0], cluster_subspace(limited[MAIN], scores[0], 50, rng), rng)

@@ -56,8 +56,9 @@ def layer_attribute_table(
 
     By default the codes of a layer have the clusters of their rank graph at exponent 0.75, as in `cluster`, as many as
     the attribute has classes; they are found in the codes of the training samples, and the samples of X join the
-    nearest ones. Those of `MultipleClusterings` have the clusters of their own graphs. The layers of `AttributeLayers` are clustered by k-means of their own read-out. A model of several
-    views with layers has a row for each hidden layer of each view, and one for the layer they share.
+    nearest ones. Those of `MultipleClusterings` have the clusters of their own graphs. The layers of `AttributeLayers`
+    are clustered by k-means of their own read-out. A model of several views with layers has a row for each hidden layer
+    of each view, and one for the layer they share.
 
     Parameters
     ----------
