@@ -34,7 +34,7 @@ INSTEAD = {
 # File, word: where a word is the exact one.
 COMMANDS = (
     *("cluster", "datasets", "demo", "evaluate", "fit", "info"),
-    *("models", "report", "select", "studio", "transform"),
+    *("models", "report", "reproduce", "select", "studio", "transform"),
 )
 ALLOWED = {(f"cli/{name}.py", "quiet") for name in ("options", "terminal", *(f"commands/{name}" for name in COMMANDS))}
 

@@ -28,7 +28,7 @@ class Cell:
     work : callable
         Returns the scores, by name; a function of a module.
     arguments : tuple
-        Of ``work``: estimators, numbers and names, whose ``repr`` says what they are.
+        Of ``work``: estimators, numbers and names, whose ``repr`` has all their settings.
     """
 
     names: dict[str, Any]
@@ -39,8 +39,8 @@ class Cell:
     def key(self) -> str:
         """Hash of the work, its arguments and the code of Laminar: another key, another result."""
         with config_context(print_changed_only=False):
-            said = repr(self.arguments)
-        text = f"{self.work.__module__}.{self.work.__qualname__}{said}{code_version()}{_data_version()}"
+            settings = repr(self.arguments)
+        text = f"{self.work.__module__}.{self.work.__qualname__}{settings}{code_version()}{_data_version()}"
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
@@ -64,7 +64,7 @@ def code_version() -> str:
 
 
 def _data_version() -> str:
-    """Return what tells the files of the data apart: names, sizes and times."""
+    """Return names, sizes and times of the files of the data."""
     folder = os.environ.get("LAMINAR_DATA")
     if not folder:
         return ""

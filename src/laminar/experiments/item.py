@@ -23,7 +23,7 @@ class Item:
     name : str
         As ``laminar reproduce`` takes it.
     claim : str
-        What the paper says, in a sentence.
+        The claim of the paper, in a sentence.
     make : callable
         ``make(run)`` computes the item.
     """
@@ -41,7 +41,7 @@ def item(name: str, claim: str) -> Callable[[Callable[[Run], Result]], Callable[
     name : str
         Paper and number, as "trigeorgis-table1".
     claim : str
-        What the paper says, in a sentence.
+        The claim of the paper, in a sentence.
 
     Returns
     -------

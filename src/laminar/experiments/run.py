@@ -17,7 +17,7 @@ Track = Callable[[int], Any]
 
 
 class Skipped(Exception):
-    """An item cannot be computed here; the message says why, and what would mend it."""
+    """An item cannot be computed here; the message has the reason, and what would mend it."""
 
 
 class Run:

@@ -36,7 +36,7 @@ def reproduce(
     """Compute tables and figures of the papers: printed, as published, Laminar's defaults, and baselines.
 
     Results are kept as they come: a run that was stopped goes on where it was. Without the papers' data items run on
-    stand-ins, and say so, or are skipped with the reason.
+    stand-ins, named as such, or are skipped with the reason.
 
     \b
     Examples:
@@ -79,7 +79,7 @@ def _reports(terminal: Terminal) -> Any:
 
 
 def _made(item: Item, run: Run, output: Path, terminal: Terminal) -> dict[str, Any]:
-    """Compute an item, show and write it; return what a program wants to know."""
+    """Compute an item, show and write it; return its facts for programs."""
     from laminar.experiments import Skipped
 
     try:
