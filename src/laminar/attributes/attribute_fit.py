@@ -43,7 +43,7 @@ class WeightedBands:
         S = np.hstack([bands[b] @ A.astype(bands[b].dtype) for b, A in matrices.items()])
         self.mean = S.mean(axis=0, dtype=np.float64)
         data = wrap(S - self.mean.astype(S.dtype))
-        # By their Gram matrix: the spectrum of bands side by side is flat, subspace iteration takes five times as long.
+        # By their Gram matrix: their spectrum is flat, and subspace iteration takes five times as long.
         U, s, V = truncated_svd(data, n_directions, random_state, max_gram=4000)
         # Below 3e-5 of the largest, a choice, they are rounding; one is kept of bands that are zero.
         r = max(1, int(np.count_nonzero(s > 3e-5 * s[0])))
