@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -150,11 +151,11 @@ def _phrase(scores: Scores, attribute: Attribute, gain: tuple[Row, str], noun: s
 
 
 def _with(name: str) -> str:
+    """Return a baseline in words, without the number of its components."""
     if name == "chance":
         return "by chance"
-    return "with " + (
-        f"the {name} itself" if name.endswith("input") else name.replace(", same labels", " given the same")
-    )
+    name = re.sub(r" \(\d+\)$", "", name).replace(", same labels", " given the same")
+    return f"with the {name} itself" if name.endswith("input") else f"with {name}"
 
 
 def _variance(scores: Scores) -> str:
