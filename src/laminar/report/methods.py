@@ -16,7 +16,7 @@ from laminar.evaluation.tables import layer_features
 from laminar.nmf.nmf import NMF
 
 from .subject import Attribute, Place, Subject, title_of
-from .variance import Affine, best_explained, explained
+from .variance import Affine, best_explained, explained, variance
 from .variance import affine as affine_of
 
 MAX_NMF = 5e8  # entries of X times components: more take longer than the report itself
@@ -194,6 +194,8 @@ def unlabelled(subject: Subject) -> list[Method]:
     sizes = [len(subject.layer(place).components) for place in subject.places]
     classes = [len(attribute.classes) for attribute in subject.attributes]
     sizes = sorted({min(k, min(X.shape) - 1) for k in (min(sizes), max(sizes), max(classes, default=0))} - {0, -1})
+    if not variance(X) > 0:
+        return found
     best = best_explained(X, sizes, is_centred=True) if not subject.has_views else {}
     for k in sizes:
         E = whitened_scores(X, k, subject.seed)
