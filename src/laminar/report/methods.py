@@ -16,7 +16,7 @@ from laminar.evaluation.tables import layer_features
 from laminar.nmf.nmf import NMF
 
 from .subject import Attribute, Place, Subject, title_of
-from .variance import Affine, best_explained, explained
+from .variance import Affine, best_explained, explained, variance
 from .variance import affine as affine_of
 
 MAX_NMF = 5e8  # entries of X times components: more take longer than the report itself
@@ -167,7 +167,7 @@ def _class_codes(labels: np.ndarray, attribute: Attribute) -> np.ndarray | None:
 
 
 def unlabelled(subject: Subject) -> list[Method]:
-    """Return the input itself, and baselines of the sizes of the layers that see no labels.
+    """Return the input itself, and baselines that see no labels, of the sizes of the layers and the number of classes.
 
     Parameters
     ----------
@@ -191,8 +191,11 @@ def unlabelled(subject: Subject) -> list[Method]:
         return []
     found = [_input(name, X, subject) for name, X in subject.views.items()]
     X = np.nan_to_num(side_by_side(subject, is_scaled=True)) if subject.has_views else subject.X
-    sizes = sorted({len(subject.layer(place).components) for place in subject.places})
-    sizes = sorted({min(k, min(X.shape) - 1) for k in (sizes[0], sizes[-1])} - {0, -1})
+    sizes = [len(subject.layer(place).components) for place in subject.places]
+    classes = [len(attribute.classes) for attribute in subject.attributes]
+    sizes = sorted({min(k, min(X.shape) - 1) for k in (min(sizes), max(sizes), max(classes, default=0))} - {0, -1})
+    if not variance(X) > 0:
+        return found
     best = best_explained(X, sizes, is_centred=True) if not subject.has_views else {}
     for k in sizes:
         E = whitened_scores(X, k, subject.seed)

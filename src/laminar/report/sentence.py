@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from .scores import METRICS, Row, Scores
 from .subject import Attribute, Subject
 
 COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+MAX_SCORES = 4  # attributes with scores in a sentence; the table has all of them
 Part = list[Any]  # [text, whether it is the finding]
 
 
@@ -114,11 +116,11 @@ def _losses(scores: Scores, lost: Sequence[Attribute]) -> tuple[str, str]:
             names.append(attribute.name)
             continue
         value = scores.value(found[0], found[1], attribute.name) or 0.0
-        base = _percent(best[1]) if best[0] == before else f"{_percent(best[1])} {_with(best[0])}"
-        names.append(f"{attribute.name} ({_percent(value)} against {base})")
-        before = best[0]
         if value > best[1]:
             word = "clearly better"
+        base = _percent(best[1]) if best[0] == before else f"{_percent(best[1])} {_with(best[0])}"
+        names.append(attribute.name + (f" ({_percent(value)} against {base})" if len(lost) <= MAX_SCORES else ""))
+        before = best[0]
     return _listed(names), word
 
 
@@ -150,11 +152,11 @@ def _phrase(scores: Scores, attribute: Attribute, gain: tuple[Row, str], noun: s
 
 
 def _with(name: str) -> str:
+    """Return a baseline in words, without the number of its components."""
     if name == "chance":
         return "by chance"
-    return "with " + (
-        f"the {name} itself" if name.endswith("input") else name.replace(", same labels", " given the same")
-    )
+    name = re.sub(r" \(\d+\)$", "", name).replace(", same labels", " given the same")
+    return f"with the {name} itself" if name.endswith("input") else f"with {name}"
 
 
 def _variance(scores: Scores) -> str:
@@ -163,9 +165,11 @@ def _variance(scores: Scores) -> str:
     if not known:
         return ""
     top = known[-1]
+    k = top.n_components
+    parts, directions = ("component", "direction") if k == 1 else (f"{k} components", f"{k} directions")
     return (
-        f"The {top.n_components} components of {top.name} explain {_percent(top.explained)} of the variance; "
-        f"the best any {top.n_components} directions can do is {_percent(top.best)}."
+        f"The {parts} of {top.name} explain{'s' if k == 1 else ''} {_percent(top.explained)} of the variance; "
+        f"the best any {directions} can do is {_percent(top.best)}."
     )
 
 
