@@ -1,24 +1,31 @@
-"""Labelling with `laminar studio`: ``python -m benchmarks.studio labels`` and ``... seconds`` print the tables.
+"""Labelling with `laminar studio`: ``python -m benchmarks.studio labels`` (``seconds``, ``answers``) print the tables.
 
 ``labels``: a user labels the first proposal again and again, the model is refitted after every five labels. Scored are
 the guesses of samples without a label, beside those after as many labels of random samples; and the estimates of that
 accuracy, by samples drawn at random (as the page shows) and by all labels, both withheld in five folds.
 
 ``seconds``: the steps of a refit on 3000 rendered faces of 32 x 32 pixels.
+
+``answers``: how long the page waits for a label to be on the disk, and for the state, while these are refitted.
 """
 
 from __future__ import annotations
 
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas
 
+from laminar import Dataset
 from laminar.datasets import available, load, make_faces
 from laminar.studio.estimate import estimate
 from laminar.studio.fits import Fitter, moved_map, plane
+from laminar.studio.labels import LabelFile
 from laminar.studio.proposals import open_draws, propose
+from laminar.studio.session import Session
 
 COUNTS = (20, 40, 80)  # labels at which it is scored
 SETS = ("faces", "orl")
@@ -102,8 +109,30 @@ def seconds() -> None:
         print(f"{n:4} labels: model {fitted - start:5.1f} s, map {time.perf_counter() - fitted:5.1f} s", flush=True)
 
 
+def answers(n_labels: int = 100) -> None:
+    faces = make_faces(100, 5, 6, size=32, random_state=0)
+    data = Dataset(faces.X, np.arange(len(faces.X)).astype(str))
+    order, waits = np.random.default_rng(0).permutation(len(faces.X)), []
+    with tempfile.TemporaryDirectory() as folder:
+        session = Session(data, LabelFile(Path(folder) / "labels.csv", data))
+        session.start()
+        session.background.wait(session.labels.version, 600)
+        for i in order[:n_labels]:
+            start = time.perf_counter()
+            session.give(session.labels.version, "identity", f"person {faces.identity[i]}", [str(i)])
+            saved = time.perf_counter()
+            session.state("identity", -1, -1)
+            waits.append((saved - start, time.perf_counter() - saved))
+            time.sleep(0.3)
+        session.close()
+    for name, found in zip(("label on the disk", "state of the page"), np.array(waits).T, strict=True):
+        print(f"{name}: median {1000 * np.median(found):.0f} ms, longest {1000 * found.max():.0f} ms of {n_labels}")
+
+
 if __name__ == "__main__":
     if sys.argv[1:2] == ["seconds"]:
         seconds()
+    elif sys.argv[1:2] == ["answers"]:
+        answers()
     else:
         labels(int(sys.argv[2]) if len(sys.argv) > 2 else 3)

@@ -61,7 +61,7 @@ def test_extras_in_messages_exist():
 # Extras
 
 
-@pytest.mark.parametrize("extra", ["images", "video", "tables", "arrays", "omics", "plots"])
+@pytest.mark.parametrize("extra", ["images", "video", "tables", "arrays", "omics", "plots", "studio"])
 def test_extra_of_users_is_imported(extra):
     modules = {MODULES.get(_distribution(line), _distribution(line)) for line in EXTRAS[extra]}
     assert [module for module in modules if not _imported_in(module, "src/laminar")] == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -136,7 +137,8 @@ def _lock(file: int, path: Path) -> None:
         import fcntl
     except ImportError:  # on Windows: there the check for changes of the CSV remains
         return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise Refused(f"{path} is open in another studio: use its page, or stop it first.") from None
+    with suppress(OSError):  # of a file system without locks
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Refused(f"{path} is open in another studio: use its page, or stop it first.") from None

@@ -17,6 +17,7 @@ function changeText({ fit, guesses }, changes) {
   if (!fit) return "The first fit takes longest.";
   const seconds = `fitted in ${fit.seconds.toFixed(1)} s`;
   if (!guesses) return `${seconds}. Give two values to some ${noun()[1]}.`;
+  if (fit.number === 1) return `${seconds}.`; // nothing to compare it with
   const n = changes.reduce((sum, [, , rows]) => sum + rows.length, 0);
   return `${seconds}; ${n ? plural(n, ["guess", "guesses"]) : "no guesses"} changed`;
 }
