@@ -21,8 +21,8 @@ from .agreement import cluster_components, pairwise_information
 from .clusterings import Clustering, chosen_layers, cluster_subspace, without_main_clusters
 from .forms import FORMS, fit_form, resolve_forms, suited_form
 from .multiple_coder import MultipleCoder
-from .scores import principal_scores
-from .subspaces import SUBSPACES, Stages, directions_needed
+from .scores import Scores, principal_scores
+from .subspaces import SUBSPACES, Stages, Subspace, directions_needed
 
 
 class MultipleClusterings(CallbackSupportMixin, MultipleCoder):
@@ -219,25 +219,26 @@ class MultipleClusterings(CallbackSupportMixin, MultipleCoder):
             form = fit_form(resolve_forms([name], [0], [sample])[0][0], sample)
             subspaces = [subspace.limited(len(rows)) for subspace in SUBSPACES]
             stage(f"scores of {len(rows)} x {X.shape[1]} in the form {form.name}")
-            scores = [principal_scores(form(sample), directions_needed(subspaces) + self.max_clusters, rng)]
-            found: list[Clustering] = []
-            stages: Stages | None = None
+            scores = principal_scores(form(sample), directions_needed(subspaces) + self.max_clusters, rng)
             with interrupts.iterating():
-                for subspace in subspaces:
-                    where = "what main clusters leave" if subspace.stage else "data"
-                    stage(f"clusters in {where}, t = {subspace.exponent}")
-                    found.append(
-                        cluster_subspace(subspace, scores[subspace.stage], self.max_clusters, rng, n_init=self.n_init)
-                    )
-                    if stages is None:
-                        stages = without_main_clusters(form, scores[0], found[0], rng)
-                        scores = stages.scores
-                    support = np.mean([clustering.support for clustering in found])
-                    stops = hook(len(found), support, lambda now=stages: copy(self)._keep(X, rows, now, found))
+                found = [self._clustering(subspaces[0], scores, rng)]
+                stages = without_main_clusters(form, scores, found[0], rng)
+
+                def fitted() -> MultipleClusterings:
+                    return copy(self)._keep(X, rows, stages, found)
+
+                stops = hook(1, found[0].support, fitted)
+                for subspace in subspaces[1:]:
                     if stops or interrupts.is_requested():
                         break
+                    found.append(self._clustering(subspace, stages.scores[subspace.stage], rng))
+                    stops = hook(len(found), np.mean([clustering.support for clustering in found]), fitted)
             self._keep(X, rows, stages, found)
         return self
+
+    def _clustering(self, subspace: Subspace, scores: Scores, rng: np.random.RandomState) -> Clustering:
+        stage(f"clusters in {'what main clusters leave' if subspace.stage else 'data'}, t = {subspace.exponent}")
+        return cluster_subspace(subspace, scores, self.max_clusters, rng, n_init=self.n_init)
 
     # ---- fitted attributes ---------------------------------------------------------------------------------------
 

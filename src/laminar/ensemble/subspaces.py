@@ -64,7 +64,7 @@ class Subspace:
     def vote(self, scores: Scores, F: np.ndarray, H: np.ndarray) -> np.ndarray:
         """Return the mean of the rows of H of the nearest training samples of those with scores F."""
         at, training = self.points(scores, F), self.points(scores, scores.training)
-        return sum(mean_of_nearest(a, b, H) for a, b in zip(at, training, strict=True)) / len(at)
+        return np.mean([mean_of_nearest(a, b, H) for a, b in zip(at, training, strict=True)], axis=0)
 
 
 MAIN = Subspace(0, 0.75, (80, 160))
