@@ -114,9 +114,10 @@ def test_methods_return_dask_arrays(client, name):
     codes = there.transform(_dask(new))
     assert isinstance(codes, da.Array)
     _close(codes, here.transform(new), 1e-5 if name == "slow" else 1e-6)
-    for readout in ("whitened", "isometric"):
+    for readout in ("whitened", "isometric", 0.0):
         _close(there.transform(_dask(new), readout=readout), here.transform(new, readout=readout), 1e-5)
     assert_array_equal(there.predict(_dask(new)), here.predict(new))
+    assert isinstance(there.cluster(n_clusters=3), da.Array)
     assert_array_equal(there.cluster(n_clusters=3), here.cluster(n_clusters=3))
     _close(there.inverse_transform(codes), here.inverse_transform(here.transform(new)), 1e-5)
     assert there.score(_dask(new)) == pytest.approx(here.score(new), abs=1e-6)

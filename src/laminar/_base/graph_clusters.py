@@ -10,6 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import check_random_state
 
 from .._utils.progress import stage
+from .._utils.workers.reading import in_blocks_of, is_dask
 from ..graphs import Graph
 from .clusters import Clusters, Form, Joined, Readout
 from .spectral import graph_affinity, kmeans, spectral_labels
@@ -85,7 +86,9 @@ class GraphClusters(Clusters):
         if len(self.H):
             self._fit(n_clusters)
         found = self._labels.get(n_clusters)
-        return super().labels(n_clusters) if found is None else found.copy()
+        if found is None:
+            return super().labels(n_clusters)
+        return in_blocks_of(self.H, found) if is_dask(self.H) else found.copy()
 
     def without_codes(self, n_clusters: int) -> Clusters:
         """Return a copy without the codes of the training samples, which predicts this number of clusters."""

@@ -65,6 +65,13 @@ def by_rows(function: Callable[[np.ndarray], np.ndarray], X: Any) -> Any:
     return X.map_blocks(function, dtype=like.dtype, meta=like[:0], **change)
 
 
+def in_blocks_of(X: Any, rows: np.ndarray) -> Any:
+    """Return an array with a row for each row of a dask array as a dask array with the same blocks."""
+    import dask.array
+
+    return dask.array.from_array(rows, chunks=(X.chunks[0], *rows.shape[1:]))
+
+
 def on_workers(arrays: Sequence[Any]) -> list[DistributedArray]:
     """Compute dask arrays with the same samples block by block on the workers of the current client."""
     blocks = [as_blocks(X) for X in arrays]
