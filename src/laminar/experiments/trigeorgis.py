@@ -80,7 +80,8 @@ def table1(run: Run) -> Result:
         cells.append(Cell({"method": "SVD", "rule": "bound", "components": k}, svd_error, (name, run.quick, k)))
     found = run.cells("trigeorgis-table1", cells)
     is_exact = data.title == name
-    rows, reached = {}, []
+    rows: dict[tuple[str, str], dict[int, str]] = {}
+    reached: list[bool] = []
     for method, errors in TABLE_1.items():
         for rule in ("printed", "published", "laminar"):
             row = rows.setdefault((method, rule), {})

@@ -352,7 +352,8 @@ class Workers(Place):
     def _keep_checkpoint(self) -> None:
         """Copy every block to another worker, or to this process if there is none, and forget the steps before.
 
-        A worker may be lost meanwhile: each copy has the number of the last step before it, and the log is kept until all are made.
+        A worker may be lost meanwhile: each copy has the number of the last step before it, and the log is kept until
+        all are made.
         """
         self._until_done(self._copy_blocks)
         self._log, self._is_exposed = [], False
