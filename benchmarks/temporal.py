@@ -5,7 +5,7 @@ The number of episodes is unknown to `detect_phases`, which is given the slowest
 it takes the one that episodes explain best; neither looks at the truth. Of the factorisations, the features are the
 codes of the fit. "none" has no episode and "two" has two; "faces" are rendered videos of four action units, in
 "turning" the head turns five times as far; "smile" is one real video, marked by eye to about one frame. Seeds served
-for no choice.
+for no choice of a default of the models.
 
 ``pose``: umist_sequences, fitted to half of the people, and scored on the others: the rank correlation of a feature
 with the order of the frames, in which the head turns, the sign being that of the people of the fit. The feature is the
