@@ -125,6 +125,9 @@ def score(subject: Subject, *, verbose: int = 0) -> Scores:
     with threads.own_threads():
         if not subject.given:
             return _scored(subject, [*own, *unlabelled(subject)], "cross-validated", verbose)
+        if subject.views is None:
+            why = "The data are not at hand, and nothing is scored: no baseline can be given the same labels."
+            return Scores([Row(method) for method in own], {m: {} for m in METRICS}, [], "none", why)
         if all(_has_others(attribute) for attribute in subject.attributes):
             methods = [*own, *unlabelled(subject), *labelled(subject, subject.attributes)]
             return _scored(subject, methods, "others", verbose)
