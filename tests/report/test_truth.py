@@ -95,6 +95,15 @@ def test_cluster_scores_are_clustering_accuracy(subjects):
             assert scores.value(row, "clusters", "kind") == pytest.approx(expected)
 
 
+def test_many_samples_are_scored_by_a_part():
+    y = np.arange(10_400) % 2
+    X = np.random.default_rng(0).random((len(y), 3)) + y[:, None]
+    scores = score(read_subject(NMF(2, random_state=0, max_iter=20, tol=1e-2).fit(X), X, labels={"half": y}))
+    (right,) = (row.right["classifier"]["half"] for row in scores.rows if row.method.kind == "layer")
+    assert np.isfinite(right).sum() == 10_000
+    assert np.nanmean(right) > 0.9
+
+
 def test_matching_is_the_best():
     rng = np.random.default_rng(0)
     true, found = rng.integers(0, 4, 50), rng.integers(0, 4, 50)
