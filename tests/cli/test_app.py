@@ -55,8 +55,9 @@ def test_demo_prints_scores_and_writes_files(run, monkeypatch, tmp_path):
 
     full = demo.run
     monkeypatch.setattr(demo, "run", lambda **settings: full(n_identities=3, **settings))
-    output, model = tmp_path / "demo.png", tmp_path / "faces.laminar"
-    code, out, err = run("demo", "--output", output, "--model", model, "--size", "12", "--seed", "1")
+    output, model, report = tmp_path / "demo.png", tmp_path / "faces.laminar", tmp_path / "faces.html"
+    files = ("--output", output, "--model", model, "--report", report)
+    code, out, err = run("demo", *files, "--size", "12", "--seed", "1")
     assert code == 0, err
     for word in (
         "pixels",
@@ -78,6 +79,7 @@ def test_demo_prints_scores_and_writes_files(run, monkeypatch, tmp_path):
         assert word in " ".join(out.split())
     assert f"Wrote {output}" in err
     assert output.read_bytes().startswith(b"\x89PNG")
+    assert report.read_text().startswith("<!doctype html>")
     loaded = laminar.load(model)
     assert loaded.attributes_ == list(ATTRIBUTES)
     assert loaded.layers_[0].representation.shape[0] == 90
