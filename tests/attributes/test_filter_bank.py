@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from laminar.attributes.bands import BANDS, Band
-from laminar.attributes.filter_bank import FilterBank
+from laminar.attributes.filter_bank import BandStore, FilterBank, reusing_bands
 from laminar.attributes.principal_scores import standardised_factors
 
 LITTLE = (Band(), Band("smooth", 4, 3, 3.0), Band("detail", 4, 3, 3.0), Band("detail", 3, 5, 10.0))
@@ -215,3 +215,33 @@ def test_samples_beyond_nodes_are_as_new():
     extended = bank.extend(X, range(3))
     same = [np.isclose(bands[b], extended[b]).all(1) for b in (1, 2)]
     assert same[0].sum() == same[1].sum() == 30
+
+
+# Bands of one fit for the next
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_stored_bands_are_those_of_a_fit(make):
+    alone, bands = fitted(make(X))
+    with reusing_bands(BandStore()):
+        for _ in range(2):
+            generator = np.random.RandomState(0)
+            again = FilterBank(LITTLE, 6)
+            found = again.fit(make(X), generator)
+            again.keep([0])  # what a model forgets stays in the store
+    for a, b in zip(found, bands, strict=True):
+        assert_allclose(a, b)
+    assert_allclose(again.extend(NEW, [0])[0], alone.extend(NEW, [0])[0])
+    after = np.random.RandomState(0)
+    FilterBank(LITTLE, 6).fit(make(X), after)
+    assert generator.random() == after.random()  # what follows in the fit is as without a store
+
+
+@pytest.mark.parametrize("change", [{"X": NEW}, {"X": X + 1}, {"bands": LITTLE[:2]}, {"n_scores": 5}])
+def test_stored_bands_are_not_those_of_others(change):
+    with reusing_bands(BandStore()):
+        fitted()
+        _, found = fitted(**change)
+    _, alone = fitted(**change)
+    for a, b in zip(found, alone, strict=True):
+        assert_allclose(a, b)

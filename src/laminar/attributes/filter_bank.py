@@ -22,6 +22,8 @@ from .principal_scores import PrincipalScores, Samples, standardised_factors
 class BandStore:
     """Bands of the samples of one fit, for further fits to the same samples with other labels.
 
+    The samples are kept, not copied: they must not be changed in between.
+
     Examples
     --------
     >>> from laminar import AttributeLayers

@@ -44,13 +44,15 @@ function showEstimate() {
   const beside =
     `95\u00a0%: ${share(last.low)} to ${share(last.high)}. ` +
     `Linear classifier ${share(last.linear)}, most frequent value ${share(last.largest)}.`;
+  const isLow = last.n_labels < 5 * values().length; // a withheld label is then a large part of those of its value
+  const quiet = h("span", { class: "quiet" }, beside, isLow ? " Too low while values have few labels." : "");
   put(
     $("#estimate"),
     h(
       "div",
       { class: "est" },
       h("div", { class: "big" }, share(last.accuracy)),
-      h("div", { class: "small" }, sentence, h("br"), h("span", { class: "quiet" }, beside)),
+      h("div", { class: "small" }, sentence, h("br"), quiet),
       estimates.length > 1 ? estimateCurve(estimates) : null,
     ),
   );
