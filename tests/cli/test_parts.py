@@ -85,6 +85,7 @@ def test_setting_values(text, value):
         ("NMF", {"layers": (5, 3)}, "has one layer"),
         ("NMF", {"layers": (5,), "components": 3}, "give one of them"),
         ("DeepSemiNMF", {"components": 5}, "--layers 100,5"),
+        ("MultipleClusterings", {"components": 5}, "has none; leave it out"),
         ("AttributeLayers", {"clusters": 5}, "laminar cluster takes -k"),
         ("NMF", {"settings": ["max_itre=3"]}, "did you mean max_iter"),
         ("NMF", {"settings": ["max_iter"]}, "write name=value"),

@@ -117,6 +117,9 @@ def chosen_layers(
 ) -> list[int]:
     """Return the clusterings that are layers, by support, without those that repeat one or have none.
 
+    Where more are left than there may be, the two that agree best are found and the one of less support is left out,
+    until there are as many: the others are more different.
+
     Parameters
     ----------
     information : ndarray of shape (n_clusterings, n_clusterings)
@@ -139,10 +142,14 @@ def chosen_layers(
     >>> information = np.array([[1.0, 0.9, 0.1], [0.9, 1.0, 0.2], [0.1, 0.2, 1.0]])
     >>> chosen_layers(information, np.array([0.8, 0.9, 0.5]), 5, 0.8, 0.3)
     [1, 2]
+    >>> chosen_layers(information, np.array([0.8, 0.9, 0.5]), 2, 1.0, 0.3)
+    [1, 2]
     """
     kept: list[int] = []
     for i in np.argsort(-support, kind="stable"):
-        is_new = not kept or (support[i] >= min_support and information[i, kept].max() <= max_agreement)
-        if is_new and len(kept) < n_layers:
+        if not kept or (support[i] >= min_support and information[i, kept].max() <= max_agreement):
             kept.append(int(i))
+    while len(kept) > n_layers:
+        between = np.triu(information[np.ix_(kept, kept)], 1)
+        kept.pop(int(between.argmax()) % len(kept))
     return kept
