@@ -249,7 +249,7 @@ def test_graph_clusters_without_training_codes():
     kept = clusters.without_codes(3)
     assert len(kept.H) == 0
     assert not kept._labels
-    assert kept._fitted[3].n_samples_fit_ == 30  # means of 90 samples
+    assert len(kept._fitted[3].means) == 30  # means of 90 samples
     assert_array_equal(kept.predict(H, 3), clusters.predict(H, 3))
     with pytest.raises(ValueError, match="saved without training codes"):
         kept.labels(3)

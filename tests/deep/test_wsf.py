@@ -486,9 +486,9 @@ def test_raw_clusters_are_those_of_scikit_learn():
             expected = KMeans(4, n_init=n_init, random_state=0).fit(H).labels_
             assert_array_equal(model.cluster(layer=layer, n_init=n_init), expected)
     assert_array_equal(model.fit_predict(X, Y), model.cluster())
-    whitened = fitted({}, n_clusters=4)
-    assert_array_equal(whitened.cluster(readout="raw"), model.cluster())
-    assert_array_equal(model.cluster(readout="whitened"), whitened.cluster())
+    standard = fitted({}, n_clusters=4)
+    assert_array_equal(standard.cluster(readout="raw"), model.cluster())
+    assert_array_equal(model.cluster(readout="auto"), standard.cluster())
 
 
 def test_mappings_are_products_of_weights(named):

@@ -97,7 +97,7 @@ class Joined:
         return Joined(tuple(read.leading(n_directions) for read in self.reads), self.edges)
 
 
-def check_form(form: Form, names: Sequence[str] = READOUTS) -> None:
+def check_form(form: Form, names: tuple[str, ...] = READOUTS) -> None:
     """Raise an error for a read-out that is neither one of the names nor a number from 0 to 1."""
     if isinstance(form, str):
         check_choice("readout", form, names)

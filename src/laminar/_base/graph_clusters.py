@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import check_random_state
 
 from .._utils.progress import stage
@@ -68,7 +69,7 @@ class GraphClusters(Clusters):
         read = self._read.leading(n_directions) if n_directions else self._read
         return read(H.astype(np.float64, copy=False))
 
-    def _model(self, H: np.ndarray, n_clusters: int) -> KNeighborsClassifier:
+    def _model(self, H: np.ndarray, n_clusters: int) -> NearestMean:
         rng = check_random_state(self.random_state)
         E = self._sampled(H, n_clusters, max(self.max_samples, n_clusters))
         stage(f"spectral clustering of {len(E)} samples, {n_clusters} clusters")
@@ -97,8 +98,28 @@ class GraphClusters(Clusters):
         return kept
 
 
-def nearest_mean(E: np.ndarray, labels: np.ndarray, seed: int, *, n_means: int = 10) -> KNeighborsClassifier:
-    """Fit a classifier of the nearest of some means of each cluster, at most one for two samples.
+@dataclass(frozen=True, eq=False)
+class NearestMean:
+    """The cluster of the nearest of some means.
+
+    Attributes
+    ----------
+    means : ndarray of shape (n_means, n_directions)
+        The means.
+    owners : ndarray of shape (n_means,)
+        The cluster of each.
+    """
+
+    means: np.ndarray
+    owners: np.ndarray
+
+    def predict(self, E: np.ndarray) -> np.ndarray:
+        """Return the cluster of each row of features."""
+        return self.owners[pairwise_distances_argmin(E, self.means)]
+
+
+def nearest_mean(E: np.ndarray, labels: np.ndarray, seed: int, *, n_means: int = 10) -> NearestMean:
+    """Fit some means to each cluster by k-means, at most one for two samples.
 
     It is right for new samples as often as the nearest training sample (docs/clustering.md), and does not need these. A
     mean may be of one sample that is far from the others.
@@ -116,13 +137,13 @@ def nearest_mean(E: np.ndarray, labels: np.ndarray, seed: int, *, n_means: int =
 
     Returns
     -------
-    KNeighborsClassifier
+    NearestMean
 
     Examples
     --------
     >>> E = np.array([[0.0], [0.2], [5.0], [5.2]])
     >>> model = nearest_mean(E, np.array([1, 1, 0, 0]), seed=0)
-    >>> model.predict([[1.0], [4.0]])
+    >>> model.predict(np.array([[1.0], [4.0]]))
     array([1, 0])
     """
     means = {}
@@ -131,7 +152,7 @@ def nearest_mean(E: np.ndarray, labels: np.ndarray, seed: int, *, n_means: int =
         count = min(n_means, max(1, len(part) // 2), len(np.unique(part, axis=0)))
         means[label] = kmeans(part, count, seed, n_init=3).cluster_centers_
     owners = np.repeat(list(means), [len(part) for part in means.values()])
-    return KNeighborsClassifier(1).fit(np.vstack(list(means.values())), owners)
+    return NearestMean(np.vstack(list(means.values())), owners)
 
 
 def clusters_of(

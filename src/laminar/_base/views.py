@@ -19,6 +19,7 @@ from .._utils.validation import clear_errors
 from .._utils.views import Views, first_view, is_table, prepared, read_views, split_columns
 from .._utils.workers.reading import is_dask, refuse_dask
 from .._utils.workers.views import has_dask, read_dask_views
+from .clusters import Form
 from .coding import Coder
 
 _ARRAYS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
@@ -136,7 +137,7 @@ class ViewCoder(ViewReader, Coder):
         y: ArrayLike | None = None,
         *,
         layer: int | str | None = None,
-        readout: str | None = None,
+        readout: Form | None = None,
         **parameters,
     ) -> np.ndarray:
         """Fit the estimator to the views and return the codes of the fit.
@@ -169,7 +170,7 @@ class ViewCoder(ViewReader, Coder):
         *,
         layer: int | str | None = None,
         observed: ArrayLike | None = None,
-        readout: str | None = None,
+        readout: Form | None = None,
     ) -> np.ndarray:
         """Compute the codes of samples for the fitted components, from the views they have.
 

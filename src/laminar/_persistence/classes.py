@@ -31,6 +31,7 @@ from .kinds import (
 _BASE = "laminar._base."
 LAYER, READOUT, _JOINED = f"{_BASE}coding.Layer", f"{_BASE}clusters.Readout", f"{_BASE}clusters.Joined"
 CLUSTERS, GRAPH_CLUSTERS = f"{_BASE}clusters.Clusters", f"{_BASE}graph_clusters.GraphClusters"
+_NEAREST_MEAN = f"{_BASE}graph_clusters.NearestMean"
 ATTRIBUTE_PARTS, STACKS = "laminar.attributes.", "laminar.deep.nonlinear."
 ENSEMBLE = "laminar.ensemble."
 _ACTIVATIONS = (f"{STACKS}activations.Activation", f"{STACKS}activations.Rectified")
@@ -77,9 +78,10 @@ OBJECTS: dict[str, dict[str, Kind]] = {
     READOUT: {"basis": optional(MATRIX), "unit": either(FLAG, FINITE)},
     _JOINED: {"reads": list_of(made(READOUT)), "edges": INTEGERS},
     CLUSTERS: {**_CLUSTERING, "_fitted": dict_of(made(_KMEANS), SIZE)},
+    _NEAREST_MEAN: {"means": MATRIX, "owners": INTEGERS},
     GRAPH_CLUSTERS: {
         **_CLUSTERING,
-        "_fitted": dict_of(made(_NEAREST), SIZE),
+        "_fitted": dict_of(made(_NEAREST_MEAN, _NEAREST), SIZE),
         "graph": either(one_of("knn", "rank"), made(*_GRAPHS)),
         "n_neighbors?": optional(SIZE),
         "n_directions?": optional(SIZE),

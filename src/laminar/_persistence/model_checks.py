@@ -127,6 +127,10 @@ def _check_clusters(model: Any) -> None:
     for n, fitted in clusters._fitted.items():
         if hasattr(fitted, "cluster_centers_"):
             _require(len(fitted.cluster_centers_) == n, "there is not a centre for each cluster")
+        if hasattr(fitted, "owners"):
+            _require(len(fitted.owners) == len(fitted.means) > 0, "there is not a cluster for each mean")
+    for found in vars(clusters).get("_labels", {}).values():
+        _require(len(found) == len(clusters.H), "there is not a cluster for each sample")
 
 
 def _check_readout(read: Any, width: int) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.clusters import refuse_without_codes, side_by_side
+from .._base.clusters import Form, refuse_without_codes, side_by_side
 from .._base.output import LayerOutput
 from .._utils import threads
 from .._utils.labels import Attribute, attribute_names, read_labels, warn_uninformative
@@ -60,7 +60,7 @@ class AttributeCoder(LayerOutput):
             ensure_min_samples=2 if reset else 1,
         )
 
-    def transform(self, X: Data, layer: Hashable = None, *, readout: str | None = None) -> np.ndarray:
+    def transform(self, X: Data, layer: Hashable = None, *, readout: Form | None = None) -> np.ndarray:
         """Compute the codes of samples on one layer, or on all, by their nearest training samples.
 
         Parameters
@@ -81,11 +81,11 @@ class AttributeCoder(LayerOutput):
         places, form = self._places(layer), self._form(readout, self._code_form)
         return self._output(self._parts(X, places, form), X, places)
 
-    def _transform(self, X: Data, layer: Hashable = 0, readout: str = "raw") -> np.ndarray:
+    def _transform(self, X: Data, layer: Hashable = 0, readout: Form = "raw") -> np.ndarray:
         """Return codes as an array whatever the parameters."""
         return side_by_side(self._parts(X, self._places(layer), readout))
 
-    def _parts(self, X: Data, places: list[int], form: str) -> list[np.ndarray]:
+    def _parts(self, X: Data, places: list[int], form: Form) -> list[np.ndarray]:
         """Return the codes of samples on each layer."""
         reads, X = [self._reader(i, form) for i in places], self._validate(X, reset=False)
         with threads.own_threads():
@@ -97,7 +97,7 @@ class AttributeCoder(LayerOutput):
         y: ArrayLike | None = None,
         *,
         layer: Hashable = None,
-        readout: str | None = None,
+        readout: Form | None = None,
     ) -> np.ndarray:
         """Fit a layer for each attribute and return the codes of the fit.
 

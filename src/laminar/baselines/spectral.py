@@ -119,7 +119,7 @@ class WhitenedSpectral(ViewClusterer):
     random_state : int, RandomState instance or None, default=None
         Seed of k-means and of the eigensolver.
     verbose : int, default=0
-        1 prints the form that was chosen.
+        1 shows which form was chosen.
 
     Attributes
     ----------

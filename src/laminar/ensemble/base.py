@@ -12,7 +12,7 @@ from sklearn.base import ClusterMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.clusters import refuse_without_codes
+from .._base.clusters import Form, refuse_without_codes
 from .._base.output import LayerOutput
 from .._base.views import ViewReader
 from .._utils import threads
@@ -69,7 +69,7 @@ class EnsembleCoder(ClusterMixin, ViewReader, LayerOutput):
         *,
         layer: int | str | None = None,
         observed: ArrayLike | None = None,
-        readout: str | None = None,
+        readout: Form | None = None,
     ) -> np.ndarray:
         """Compute the memberships of samples, by a vote of their nearest training samples in every kept member.
 
@@ -95,7 +95,7 @@ class EnsembleCoder(ClusterMixin, ViewReader, LayerOutput):
         places, form = self._places(layer), self._form(readout, self._code_form)
         return self._output([self._transform(X, readout=form, observed=observed)], X, places)
 
-    def _transform(self, X: ViewData, *, readout: str = "raw", observed: ArrayLike | None = None) -> np.ndarray:
+    def _transform(self, X: ViewData, *, readout: Form = "raw", observed: ArrayLike | None = None) -> np.ndarray:
         """Return memberships in a form, as an array whatever the parameters."""
         with threads.own_threads():
             views = self._read_new(X, observed)
@@ -108,7 +108,7 @@ class EnsembleCoder(ClusterMixin, ViewReader, LayerOutput):
         y: ArrayLike | None = None,
         *,
         layer: int | str | None = None,
-        readout: str | None = None,
+        readout: Form | None = None,
         **parameters,
     ) -> np.ndarray:
         """Fit the ensemble and return the memberships of the training samples.

@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.clusters import refuse_without_codes, side_by_side
+from .._base.clusters import Form, refuse_without_codes, side_by_side
 from .._base.coding import Layer
 from .._base.output import LayerOutput
 from .._base.spectral import spectral_labels
@@ -64,7 +64,7 @@ class MultipleCoder(ClusterMixin, LayerOutput):
             for subspace, number in zip(self._subspaces, self._numbers, strict=True)
         ]
 
-    def transform(self, X: Data, *, layer: int | str | None = None, readout: str | None = None) -> np.ndarray:
+    def transform(self, X: Data, *, layer: int | str | None = None, readout: Form | None = None) -> np.ndarray:
         """Compute the memberships of samples, by a vote of their nearest training samples in the subspace of a layer.
 
         The main clusters of a sample, which other layers are without, are those of its vote as well.
@@ -75,7 +75,7 @@ class MultipleCoder(ClusterMixin, LayerOutput):
             Samples, in the fit or new.
         layer : int, "all" or None, default=None
             Position in ``layers_``; "all" is all layers side by side. None means the parameter ``layer``.
-        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
+        readout : {"auto", "raw", "whitened", "isometric"}, float in [0, 1] or None, default=None
             Form of the memberships: H itself, which is also "auto"; whitened, with rows of unit norm; or times the
             square root of the Gram matrix of the components, so that distances are those of the reconstructions. None
             means the parameter ``readout``.
@@ -88,11 +88,11 @@ class MultipleCoder(ClusterMixin, LayerOutput):
         places, form = self._places(layer), self._form(readout, self._code_form)
         return self._output(self._parts(X, places, form), X, places)
 
-    def _transform(self, X: Data, layer: int | str = 0, readout: str = "raw") -> np.ndarray:
+    def _transform(self, X: Data, layer: int | str = 0, readout: Form = "raw") -> np.ndarray:
         """Return memberships as an array whatever the parameters."""
         return side_by_side(self._parts(X, self._places(layer), readout))
 
-    def _parts(self, X: Data, places: list[int], form: str) -> list[np.ndarray]:
+    def _parts(self, X: Data, places: list[int], form: Form) -> list[np.ndarray]:
         reads = [self._reader(place, form) for place in places]
         X = self._validate(X, reset=False)
         with threads.own_threads():
@@ -101,7 +101,7 @@ class MultipleCoder(ClusterMixin, LayerOutput):
         return [read(H.astype(X.dtype)) for read, H in zip(reads, found, strict=True)]
 
     def fit_transform(
-        self, X: Data, y: ArrayLike | None = None, *, layer: int | str | None = None, readout: str | None = None
+        self, X: Data, y: ArrayLike | None = None, *, layer: int | str | None = None, readout: Form | None = None
     ) -> np.ndarray:
         """Fit the clusterings and return the memberships of the training samples, as `transform` does.
 
@@ -113,7 +113,7 @@ class MultipleCoder(ClusterMixin, LayerOutput):
             Not used, present for API consistency.
         layer : int, "all" or None, default=None
             Layer as for `transform`; None means the parameter ``layer``.
-        readout : {"auto", "raw", "whitened", "isometric"} or None, default=None
+        readout : {"auto", "raw", "whitened", "isometric"}, float in [0, 1] or None, default=None
             Form of the memberships as for `transform`; None means the parameter ``readout``.
 
         Returns

@@ -69,7 +69,7 @@ class LayeredViews(SharedCoder):
         *,
         layer: int | str | None = None,
         view: object = None,
-        readout: str | None = None,
+        readout: Form | None = None,
         **parameters,
     ) -> np.ndarray:
         """Fit the estimator to the views and return the codes of the fit.
@@ -105,7 +105,7 @@ class LayeredViews(SharedCoder):
         layer: int | str | None = None,
         view: object = None,
         observed: ArrayLike | None = None,
-        readout: str | None = None,
+        readout: Form | None = None,
     ) -> np.ndarray:
         """Compute the codes of samples for the fitted components.
 

@@ -10,6 +10,7 @@ from scipy.optimize import Bounds, minimize
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
+from .._base.clusters import Form
 from .._base.coding import in_units_of
 from .._base.factorizer import Factorization, NonNegativeData
 from .._base.penalized import Penalized
@@ -250,7 +251,7 @@ class SlowFeatureNMF(NonNegativeData, Penalized):
         *,
         layer: int | str | None = None,
         method: str = "nonnegative",
-        readout: str | None = None,
+        readout: Form | None = None,
     ) -> np.ndarray:
         """Compute the codes of sequences for the fitted components.
 

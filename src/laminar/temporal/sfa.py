@@ -222,7 +222,7 @@ class SlowFeatureAnalysis(LayerOutput):
         y: ArrayLike | None = None,
         *,
         layer: int | str | None = None,
-        readout: str | None = None,
+        readout: Form | None = None,
         **parameters,
     ) -> np.ndarray:
         """Fit the slow features and return those of the training frames.
@@ -247,7 +247,7 @@ class SlowFeatureAnalysis(LayerOutput):
         """
         return self.fit(X, y, **parameters).transform(X, layer=layer, readout=readout)
 
-    def transform(self, X: Data, *, layer: int | str | None = None, readout: str | None = None) -> np.ndarray:
+    def transform(self, X: Data, *, layer: int | str | None = None, readout: Form | None = None) -> np.ndarray:
         """Compute the slow features of frames.
 
         Parameters
