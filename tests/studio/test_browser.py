@@ -160,7 +160,7 @@ def test_faces_are_labelled_and_kept(browser, tmp_path):
 
         other = Tab(browser, address)
         tab.press("n")
-        tab.get("clearTimeout(timer)")  # it does not hear of the other one
+        tab.until("isRefreshing === null && (clearTimeout(timer), true)")  # it does not hear of the other one
         other.press("n")
         other.label("someone")
         tab.page.get_by_test_id("value").fill("another")
