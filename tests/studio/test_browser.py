@@ -136,8 +136,8 @@ def test_faces_are_labelled_and_kept(browser, tmp_path):
         label_suggestions(tab, 14)
         tab.is_fitted()
         assert tab.accuracy() > few
-        assert tab.get("studio.view.map") != first_map
-        assert tab.get("studio.view.estimates.length") > 0
+        assert tab.get("studio.view.map") != first_map  # after several fits
+        tab.until("studio.view.estimates.length > 0")
         assert tab.text("progress") == "20 of 200 images labelled by identity"
         labels = read_labels(csv)["identity"]
         assert (len(labels), [name.split("_")[0] for name in labels.index]) == (20, labels.tolist())
@@ -160,7 +160,7 @@ def test_faces_are_labelled_and_kept(browser, tmp_path):
 
         other = Tab(browser, address)
         tab.press("n")
-        tab.get("clearTimeout(timer)")  # it does not hear of the other one
+        tab.until("isRefreshing === null && (clearTimeout(timer), true)")  # it does not hear of the other one
         other.press("n")
         other.label("someone")
         tab.page.get_by_test_id("value").fill("another")

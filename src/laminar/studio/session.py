@@ -176,6 +176,7 @@ class Session:
                 **_counts(fit, before, attribute),
             },
             "estimates": [],
+            "n_drawn": 0 if attribute is None else len(self.labels.drawn(attribute)),
             "guesses": None,
             "second": None,
             "changes": [],

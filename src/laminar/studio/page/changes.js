@@ -34,9 +34,10 @@ function changeCard([was, now, rows]) {
 }
 
 function showEstimate() {
-  const { estimates, guesses } = studio.view, last = estimates.at(-1);
+  const { estimates, guesses, n_drawn: drawn } = studio.view, last = estimates.at(-1);
   if (!last) {
-    const text = "An estimate of the accuracy needs the labels of a few suggestions that were drawn at random.";
+    const few = "An estimate of the accuracy needs the labels of a few suggestions that were drawn at random.";
+    const text = drawn > 1 ? "The accuracy is estimated next, when no labels come for a while." : few;
     put($("#estimate"), guesses ? h("p", { class: "small none" }, text) : null);
     return;
   }

@@ -18,7 +18,7 @@ async function refreshNow() {
     if (studio.version >= 0) known.attribute = wanted ?? "";
     const found = await request(`/state?${new URLSearchParams(known)}`);
     if (wanted === studio.attribute) show(found);
-    pause = found.progress ? BUSY : IDLE;
+    pause = found.progress || !studio.view?.map || studio.view.fit?.version !== studio.version ? BUSY : IDLE;
     if ($("#saved").dataset.kind === "gone") {
       showNotice("");
       showSaved("saved");

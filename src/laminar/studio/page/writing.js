@@ -75,6 +75,7 @@ function showFailure(error, isLabel = true) {
     const { csv, command } = studio.samples;
     showNotice(`${GONE} ${csv}. To go on: ${command}`);
     showSaved("gone");
+    showBusy(null);
     return;
   }
   showNotice(error.message);
