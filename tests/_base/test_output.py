@@ -24,6 +24,7 @@ from laminar import (
     DeepWSF,
     MultiLayerNMF,
     MultiNMF,
+    MultipleClusterings,
     MultiViewDeepNMF,
     MultiViewSemiNMF,
     SemiNMF,
@@ -87,7 +88,7 @@ def parts(model):
 def test_parameters(model):
     defaults = {name: p.default for name, p in inspect.signature(type(model)).parameters.items()}
     assert defaults["readout"] == "auto"
-    assert defaults["layer"] == (0 if isinstance(model, AttributeLayers) else -1)
+    assert defaults["layer"] == (0 if isinstance(model, AttributeLayers | MultipleClusterings) else -1)
     for method in (model.transform, model.fit_transform):
         asked = inspect.signature(method).parameters
         assert asked["layer"].default is asked["readout"].default is None
