@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from laminar import NMF, WSF, AttributeLayers, SemiNMF
+from laminar import NMF, WSF, AttributeLayers, MultiViewSemiNMF, SemiNMF
+from laminar.datasets import make_views
 from laminar.metrics import clustering_accuracy
 from laminar.report.errors import is_gain, standard_error, threshold
 from laminar.report.groups import clusters, neighbours
@@ -94,6 +95,15 @@ def test_cluster_scores_are_clustering_accuracy(subjects):
             assert scores.value(row, "clusters", "kind") == pytest.approx(expected)
 
 
+def test_many_samples_are_scored_by_a_part():
+    y = np.arange(10_400) % 2
+    X = np.random.default_rng(0).random((len(y), 3)) + y[:, None]
+    scores = score(read_subject(NMF(2, random_state=0, max_iter=20, tol=1e-2).fit(X), X, labels={"half": y}))
+    (right,) = (row.right["classifier"]["half"] for row in scores.rows if row.method.kind == "layer")
+    assert np.isfinite(right).sum() == 10_000
+    assert np.nanmean(right) > 0.9
+
+
 def test_matching_is_the_best():
     rng = np.random.default_rng(0)
     true, found = rng.integers(0, 4, 50), rng.integers(0, 4, 50)
@@ -108,6 +118,27 @@ def test_filled_labels_count_as_given():
     (attribute,) = subject.attributes
     assert attribute.classes == ["a", "b"]
     assert np.array_equal(attribute.given, np.arange(40) < 10)
+
+
+def test_nothing_is_claimed_without_baselines(cases):
+    model, options = cases("images")
+    alone = read_subject(model, labels=options["X"].labels, given=options["given"])
+    scores = score(alone)
+    assert scores.way == "none"
+    assert "no baseline can be given the same labels" in _text(lede(alone, scores))
+    model, options = cases("table")
+    alone = read_subject(model, labels=options["labels"])
+    assert "the only baseline is chance" in _text(lede(alone, score(alone)))
+
+
+def test_views_have_baseline_with_same_labels():
+    data = make_views(n_classes=3, n_samples=60, random_state=0)
+    given = np.where(np.random.default_rng(0).random(60) < 0.4, data.y, -1)
+    model = MultiViewSemiNMF(3, random_state=0).fit(data.views, given)
+    scores = score(read_subject(model, data.views, labels={"class": data.y}, given={"class": given}))
+    assert scores.way == "others"
+    (lda,) = (row for row in scores.rows if row.method.name == "LDA, same labels")
+    assert scores.value(lda, "clusters", "class") > 0.8
 
 
 def test_new_samples_of_labelled_model_are_refused(cases):

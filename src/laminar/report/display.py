@@ -209,7 +209,7 @@ def sample_values(subject: Subject, display: Display) -> dict[str, Any]:
         they were given; empty without data.
     """
     rows = subject.shown
-    texts = {} if subject.texts is None else {"texts": [str(subject.texts[i])[:MAX_TEXT] for i in rows]}
+    texts = {} if subject.texts is None else {"texts": [_beginning(str(subject.texts[i])) for i in rows]}
     if subject.views is None:
         return texts
     X = side_by_side(subject)[rows]
@@ -219,6 +219,10 @@ def sample_values(subject: Subject, display: Display) -> dict[str, Any]:
     is_fine = display.kind != "image" and values.size <= MAX_BYTES // 4
     stored = np.rint(values * (65535 if is_fine else 255)).astype(np.uint16 if is_fine else np.uint8)
     return {"values": stored}
+
+
+def _beginning(text: str) -> str:
+    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]} …"
 
 
 def top(X: Any, n_top: int = N_TOP) -> dict[str, np.ndarray]:

@@ -12,7 +12,7 @@ from typing import Any
 from .arrays import pack
 
 EARLY = ("theme.js",)  # in the head: before anything is drawn
-SHARED_STYLES = ("tokens.css", "base.css", "bar.css", "controls.css", "stack.css", "layer.css")
+SHARED_STYLES = ("tokens.css", "base.css", "bar.css", "controls.css", "stack.css", "bars.css", "layer.css")
 SHARED_SCRIPTS = (
     "dom.js",
     "format.js",

@@ -17,7 +17,7 @@ from laminar._utils.files import replacing
 from laminar._utils.progress import track
 
 METHODS = ("tsne", "umap", "pca")
-MAX_WORK = 15_000  # samples times layers with t-SNE or UMAP, about a minute on one thread; the others get PCA
+MAX_WORK = 15_000  # samples times layers with t-SNE or UMAP: five layers of 3000 samples; further ones get PCA
 POINTS = 65535
 PERPLEXITY = 20.0
 

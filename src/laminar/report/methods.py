@@ -285,8 +285,9 @@ def labelled(subject: Subject, attributes: list[Attribute]) -> list[Method]:
     import pandas
 
     usable = [a for a in attributes if len(np.unique(a.codes[a.given])) > 1]
-    if not usable or subject.views is None or subject.has_views:
+    if not usable or subject.views is None:
         return []
+    X = np.nan_to_num(side_by_side(subject, is_scaled=True)) if subject.has_views else subject.X
     y = pandas.DataFrame({a.name: np.where(a.given, a.codes, -1) for a in usable})
     found = []
     for name, model in (
@@ -295,7 +296,7 @@ def labelled(subject: Subject, attributes: list[Attribute]) -> list[Method]:
     ):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # classes with one label, as the model was given them
-            model.fit(subject.X, y)
+            model.fit(X, y)
         features = {a.name: np.asarray(layer_features(model, a.name)) for a in usable}
         found.append(
             Method(

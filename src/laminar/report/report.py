@@ -154,7 +154,8 @@ def report(
     seed : int, default=0
         Seed of maps, clusters and baselines.
     max_samples : int, default=3000
-        Number of samples on the page, drawn at random where there are more; scores are of all.
+        Number of samples on the page, drawn at random where there are more; scores are of at most
+        10 000, beside those whose label was given.
     texts : sequence of str or None, default=None
         The text of each sample, for texts: its beginning is shown.
     verbose : int, default=0

@@ -23,6 +23,8 @@ from .subject import Attribute, Subject
 
 METRICS = ("clusters", "classifier")
 N_FOLDS, N_SHUFFLES = 5, 20
+MAX_SCORED = 10_000  # samples: of more the errors are small, and classifiers take long
+N_INIT, N_INIT_MANY = 20, 4  # starts of k-means, and of more samples than that
 MIN_FOLD = 3  # scored samples a class in a fold, for a matching of clusters with classes to mean something
 
 
@@ -119,16 +121,30 @@ def score(subject: Subject, *, verbose: int = 0) -> Scores:
     >>> [(row.method.name, scores.value(row, "clusters", "half")) for row in scores.rows]
     [('layer 0', 1.0), ('input', 1.0), ('whitened SVD (2)', 1.0)]
     """
+    subject = _limited(subject)
     own = [*layers(subject), *own_prediction(subject)]
     if not subject.attributes:
         return Scores([Row(method) for method in own], {m: {} for m in METRICS}, [], "none", "No label is known.")
     with threads.own_threads():
         if not subject.given:
             return _scored(subject, [*own, *unlabelled(subject)], "cross-validated", verbose)
+        if subject.views is None:
+            why = "The data are not at hand, and nothing is scored: no baseline can be given the same labels."
+            return Scores([Row(method) for method in own], {m: {} for m in METRICS}, [], "none", why)
         if all(_has_others(attribute) for attribute in subject.attributes):
             methods = [*own, *unlabelled(subject), *labelled(subject, subject.attributes)]
             return _scored(subject, methods, "others", verbose)
         return _withheld(subject, own, verbose)
+
+
+def _limited(subject: Subject) -> Subject:
+    """Return a subject of which at most `MAX_SCORED` samples, at random, have labels beside those that were given."""
+    n = subject.n_samples
+    if n <= MAX_SCORED:
+        return subject
+    kept = np.isin(np.arange(n), np.random.default_rng(subject.seed).choice(n, MAX_SCORED, replace=False))
+    limited = [replace(a, codes=np.where(a.given | kept, a.codes, -1)) for a in subject.attributes]
+    return replace(subject, attributes=limited)
 
 
 def _has_others(attribute: Attribute) -> bool:
@@ -162,7 +178,8 @@ def _clusters_right(method: Method, attribute: Attribute, scored: np.ndarray, su
     if E is None or has.sum() < n or not rows.any():
         return None
     clusters = np.full(subject.n_samples, -1)
-    clusters[has] = kmeans(E[has], n, subject.seed).labels_
+    n_init = N_INIT if subject.n_samples <= MAX_SCORED else N_INIT_MANY
+    clusters[has] = kmeans(E[has], n, subject.seed, n_init).labels_
     right = np.full(subject.n_samples, np.nan)
     right[rows] = matched(attribute.codes[rows], clusters[rows], n) == attribute.codes[rows]
     return right

@@ -58,6 +58,8 @@ def lede(subject: Subject, scores: Scores) -> list[Part]:
         that of the best one; and the attributes for which no layer does, with both scores.
     """
     parts = [[_given(subject), False]]
+    if subject.views is None and scores.way != "none":
+        parts.append([" The data are not at hand: the only baseline is chance.", False])
     if scores.way == "none":
         return [*parts, [f" {scores.why} " + _variance(scores), False]]
     found = {a.name: finding(scores, a, subject.data.groups) for a in scores.attributes}

@@ -40,7 +40,8 @@ function howScored() {
   const bold =
     ` A score is bold where it is more than ${digits(R.scores.errors)} standard errors above every baseline; errors ` +
     "count whole groups of samples as one.";
-  return what + scored[way] + baselines + bold;
+  const hasInput = R.scores.rows.some((row) => row.kind === "input");
+  return what + scored[way] + baselines + (hasInput ? "" : " The data are not at hand: the only baseline is chance.") + bold;
 }
 
 function stackTable(metric) {
