@@ -42,7 +42,7 @@ class Monitor:
     stopped: bool = False  # by the callback, or by Ctrl-C
     exhausted: bool = False  # by rounding, far above which the objective still is
     small_decreases: int = 0  # in a row, up to the last iteration
-    residual: float = np.nan  # the last one given
+    residual: float | None = None  # the last one given
 
     @property
     def running(self) -> bool:
@@ -52,7 +52,7 @@ class Monitor:
     def record(self, value: float, rounding_error: float = 0.0, residual: float | None = None) -> None:
         """Append the objective after an accepted iteration, and decide whether to stop."""
         if residual is not None:
-            self.residual = residual
+            self.residual = residual if np.isfinite(residual) else None
         decrease = self.history[-1] - value if self.history else np.inf
         self.history.append(value)
         self.iterations.append(self.n_iter)
@@ -100,8 +100,8 @@ class Solution:
         Whether the iteration stopped by itself.
     iterations : list of int
         The iteration of each entry of the history.
-    residual : float
-        KKT residual, from the last sweep that computed it; nan where none did.
+    residual : float or None
+        KKT residual, from the last sweep that computed it; None where none did.
     """
 
     factors: dict[str, np.ndarray]
@@ -109,7 +109,7 @@ class Solution:
     n_iter: int
     converged: bool
     iterations: list[int] = field(default_factory=list)
-    residual: float = np.nan
+    residual: float | None = None
 
     @classmethod
     def reached(cls, factors: dict[str, np.ndarray], monitor: Monitor) -> Solution:

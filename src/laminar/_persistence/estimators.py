@@ -43,7 +43,7 @@ ATTRIBUTES: dict[str, Kind] = {
     "history_iterations_": NUMBERS,
     "n_iter_": COUNT,
     "converged_": FLAG,
-    "kkt_residual_": NUMBER,
+    "kkt_residual_": optional(NUMBER),
     "reconstruction_err_": NUMBER,
     "mean_": VECTOR,
     # single models

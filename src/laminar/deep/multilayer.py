@@ -126,9 +126,9 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
         Number of iterations of the layer that made most.
     converged_ : bool
         Whether every layer met ``tol`` within ``max_iter`` iterations.
-    kkt_residual_ : float
+    kkt_residual_ : float or None
         KKT residual at the beginning of the last sweep: 0 at a stationary point, and without scale. The largest of
-        all layers.
+        all layers, None if none is known.
     n_features_in_ : int
         Number of features of X in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -326,7 +326,8 @@ class MultiLayerNMF(NonNegativeData, Layered, Factorizer):
         self.history_iterations_ = np.array(solutions[-1].iterations)
         self.n_iter_ = max(solution.n_iter for solution in solutions)
         self.converged_ = all(solution.converged for solution in solutions)
-        self.kkt_residual_ = max(solution.residual for solution in solutions)
+        residuals = [solution.residual for solution in solutions if solution.residual is not None]
+        self.kkt_residual_ = max(residuals, default=None)
         return self
 
     # ---- coding --------------------------------------------------------------------------------------------------

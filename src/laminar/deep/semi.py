@@ -160,9 +160,9 @@ class DeepSemiNMF(Batches):
         Number of iterations made, without pre-training.
     converged_ : bool
         Whether the fit met its stopping rule, see ``tol``, within ``max_iter`` iterations.
-    kkt_residual_ : float
-        KKT residual at the beginning of the last sweep: 0 at a stationary point, and without scale. It is nan where
-        the solver has none: networks, batches and published rules of several layers.
+    kkt_residual_ : float or None
+        KKT residual at the beginning of the last sweep: 0 at a stationary point, and without scale. None where the
+        solver has none: networks, batches and published rules of several layers.
     n_features_in_ : int
         Number of features of X in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)

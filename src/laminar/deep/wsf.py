@@ -184,9 +184,9 @@ class DeepWSF(Deep):
         Number of iterations made, without pre-training.
     converged_ : bool
         Whether the fit met its stopping rule, see ``tol``, within ``max_iter`` iterations.
-    kkt_residual_ : float
-        KKT residual at the beginning of the last sweep: 0 at a stationary point, and without scale. It is nan where
-        the solver has none: networks, batches and published rules of several layers.
+    kkt_residual_ : float or None
+        KKT residual at the beginning of the last sweep: 0 at a stationary point, and without scale. None where the
+        solver has none: networks, batches and published rules of several layers.
     n_features_in_ : int
         Number of features of X in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -413,10 +413,12 @@ class DeepWSF(Deep):
                 scores[j, i] = normalized_mutual_info_score(
                     attribute.codes[known], found[known], average_method="geometric"
                 )
-        self.attribute_scores_ = dict(zip(attribute_names(attributes), scores, strict=True))
+        names = attribute_names(attributes)
+        self.attribute_scores_ = dict(zip(names, scores, strict=True))
         where = scores.argmax(1)  # of attributes beyond the number of layers
-        rows, columns = linear_sum_assignment(scores, maximize=True)
-        where[rows] = columns
+        by_name = np.argsort([str(name) for name in names])  # equal scores do not depend on the order of the columns
+        rows, columns = linear_sum_assignment(scores[by_name], maximize=True)
+        where[by_name[rows]] = columns
         return where.tolist()
 
     def _links(self, X, attributes: Sequence[Attribute], alphas: list[float]) -> Graphs:

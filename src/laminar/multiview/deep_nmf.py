@@ -157,8 +157,8 @@ class MultiViewDeepNMF(LayeredViews):
         Number of iterations made, without pre-training.
     converged_ : bool
         Whether the fit met ``tol`` within ``max_iter`` iterations.
-    kkt_residual_ : float
-        KKT residual at the beginning of the last sweep: 0 at a stationary point, and without scale. It is nan for
+    kkt_residual_ : float or None
+        KKT residual at the beginning of the last sweep: 0 at a stationary point, and without scale. None for
         ``rule="published"``.
     view_names_ : list
         Names of the views: the keys of a dict, else positions.

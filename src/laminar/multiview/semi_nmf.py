@@ -114,8 +114,8 @@ class MultiViewSemiNMF(SharedCoder):
         Number of iterations made.
     converged_ : bool
         Whether the fit met ``tol`` within ``max_iter`` iterations.
-    kkt_residual_ : float
-        KKT residual at the beginning of the last sweep: 0 at a stationary point, and without scale.
+    kkt_residual_ : float or None
+        KKT residual at the beginning of the last sweep: 0 at a stationary point, without scale; None if not computed.
     view_names_ : list
         Names of the views: the keys of a dict, else positions.
     view_sizes_ : ndarray of shape (n_views,)

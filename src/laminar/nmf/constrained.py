@@ -96,8 +96,8 @@ class ConstrainedNMF(NonNegativeData, Factorizer):
         Number of iterations made.
     converged_ : bool
         Whether the fit met ``tol`` within ``max_iter`` iterations.
-    kkt_residual_ : float
-        KKT residual at the beginning of the last sweep: 0 at a stationary point, and without scale.
+    kkt_residual_ : float or None
+        KKT residual at the beginning of the last sweep: 0 at a stationary point, without scale; None if not computed.
     n_features_in_ : int
         Number of features of X in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import scipy.sparse as sp
 import typer
 
 from ..options import Debug, Force, Json, ModelFile, Quiet, Seed, SkipBad
@@ -133,6 +132,8 @@ def _groups(file: File, samples: Dataset | None) -> np.ndarray | None:
 
 def _label_baselines(training: Dataset | None, given: DataFrame | None, scored: DataFrame, seed: int) -> list[Any]:
     """Fit the baselines with labels to the data and labels of the fit, where these are arrays in memory."""
+    import scipy.sparse as sp
+
     from laminar.baselines import LabelSpreading, PooledLDA
 
     if training is None or given is None or not (isinstance(training.X, np.ndarray) or sp.issparse(training.X)):
