@@ -15,6 +15,8 @@ help:  ## this list
 demo: .venv/.demo  ## draw faces, fit the models, write laminar-report.html, laminar-demo.png and faces.laminar
 	$(BIN)/laminar demo --force
 
+test test-all: export OPENBLAS_NUM_THREADS ?= 1  # each of two processes has one of two cores
+
 test: .venv/.dev  ## fast tests and doctests, on two processes
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" -q -p no:randomly
 

@@ -31,11 +31,13 @@ class InterruptedFitWarning(ConvergenceWarning):
     >>> X = np.random.default_rng(0).random((20, 6))
     >>> ctrl_c = lambda state: signal.raise_signal(signal.SIGINT) if state.iteration == 3 else None
     >>> model = NMF(2, tol=0, callback=ctrl_c)
+    >>> before = signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background of a shell ignore it
     >>> try:
     ...     _ = model.fit(X)
     ... except KeyboardInterrupt:
     ...     model.n_iter_, model.converged_
     (3, False)
+    >>> _ = signal.signal(signal.SIGINT, before)
     """
 
 

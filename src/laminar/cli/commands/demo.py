@@ -45,7 +45,6 @@ def demo(
     \b
     Examples:
       laminar demo
-      laminar demo --size 24 --output faces.pdf --force
     """  # noqa: D301 -- click keeps the line breaks of a paragraph after the character \b
     with session(quiet, as_json, debug) as terminal:
         start = time.perf_counter()
