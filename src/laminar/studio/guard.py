@@ -20,6 +20,7 @@ App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 TOKEN_HEADER = b"x-laminar-token"
 MAX_BODY = 4_000_000  # bytes, enough for the names of all samples of a large data set
+MAX_DROPPED = 10 * MAX_BODY  # bytes that are received of a request that is refused
 HEADERS = [
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
@@ -96,21 +97,23 @@ async def refuse(send: Send, status: int, sentence: str) -> None:
 
 
 async def _body(headers: dict[bytes, bytes], receive: Receive) -> bytes | None:
-    """Return the body of a request, or None where it is too large."""
+    """Return the body of a request, or None where it is too large.
+
+    One that is too large is received and dropped, up to a limit: a sender that is cut off does not see the refusal.
+    """
     length = headers.get(b"content-length", b"0")
-    if not length.isdigit() or int(length) > MAX_BODY:
-        return None
+    is_too_large = not length.isdigit() or int(length) > MAX_BODY
     parts, size = [], 0
     while True:
         message = await receive()
         if message["type"] != "http.request":
             return b""  # the other side has gone
-        parts.append(message.get("body", b""))
-        size += len(parts[-1])
-        if size > MAX_BODY:
-            return None
-        if not message.get("more_body"):
-            return b"".join(parts)
+        part = message.get("body", b"")
+        size += len(part)
+        is_too_large = is_too_large or size > MAX_BODY
+        parts = [] if is_too_large else [*parts, part]
+        if not message.get("more_body") or size > MAX_DROPPED:
+            return None if is_too_large else b"".join(parts)
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
