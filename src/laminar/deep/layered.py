@@ -65,7 +65,7 @@ class Layered(CallbackSupportMixin, Coder):
         self._keep_stack(X, fit.stack, fit.H)
         self.objective_history_, self.history_iterations_ = np.array(fit.history), np.array(fit.iterations)
         self.n_iter_, self.converged_ = fit.n_iter, fit.converged
-        self.kkt_residual_ = None
+        self.kkt_residual_: float | None = None
 
     def _keep_stack(self, X, stack: Stack, H: np.ndarray) -> None:
         """Set the fitted attributes of a stack with an activation; hidden codes follow from those of the top."""

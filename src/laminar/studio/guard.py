@@ -103,7 +103,8 @@ async def _body(headers: dict[bytes, bytes], receive: Receive) -> bytes | None:
     """
     length = headers.get(b"content-length", b"0")
     is_too_large = not length.isdigit() or int(length) > MAX_BODY
-    parts, size = [], 0
+    parts: list[bytes] = []
+    size = 0
     while True:
         message = await receive()
         if message["type"] != "http.request":
