@@ -3,8 +3,9 @@
 import pytest
 
 from laminar import NMF
-from laminar.experiments import Run
-from laminar.experiments.cells import Cell, Kept
+from laminar.experiments import Run, data
+from laminar.experiments.cells import Cell, Kept, work_version
+from laminar.experiments.trigeorgis.reconstruction import reconstruction
 
 COUNT = []
 
@@ -72,6 +73,13 @@ def test_key_depends_on_data(tmp_path, monkeypatch):
     before = Cell({}, counted, (1,)).key
     (tmp_path / "orl.npz").write_bytes(b"other")
     assert Cell({}, counted, (1,)).key != before
+
+
+def test_key_depends_on_what_work_uses(monkeypatch):
+    before = work_version.__wrapped__(reconstruction)
+    assert work_version.__wrapped__(reconstruction) == before
+    monkeypatch.setitem(data.STAND_INS, "orl", (2, 2, 2))  # a constant of a function that it calls
+    assert work_version.__wrapped__(reconstruction) != before
 
 
 def test_nothing_is_kept_without_folder():

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from laminar.experiments import ITEMS, Run, Skipped
 from laminar.experiments.data import images, views
 from laminar.experiments.result import Result, paired
-from laminar.experiments.trigeorgis import svd_error
+from laminar.experiments.trigeorgis.reconstruction import svd_error
 
 SMALL = ("trigeorgis-table1", "trigeorgis-fig2", "xiao-table1", "zhao-table1")
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import os
+import re
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -37,16 +40,16 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """Hash of the work, its arguments and the code of Laminar: another key, another result."""
+        """Hash of the work, its arguments, its code and that of Laminar, and the data: another key, another result."""
         with config_context(print_changed_only=False):
             settings = repr(self.arguments)
-        text = f"{self.work.__module__}.{self.work.__qualname__}{settings}{code_version()}{_data_version()}"
+        text = f"{work_version(self.work)}{settings}{code_version()}{_data_version()}"
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
 @cache
 def code_version() -> str:
-    """Return a hash of all sources that results may depend on.
+    """Return a hash of the sources of Laminar that results may depend on.
 
     Examples
     --------
@@ -55,12 +58,46 @@ def code_version() -> str:
     16
     """
     root = Path(laminar.__file__).parent
-    apart = {"cli", "report", "studio", "plots"}  # results do not depend on how they are shown
+    # How results are shown does not change them; what a cell calls of the experiments is in `work_version`.
+    apart = {"cli", "report", "studio", "plots", "experiments"}
     files = [path for path in sorted(root.rglob("*.py")) if path.relative_to(root).parts[0] not in apart]
     digest = hashlib.sha256()
     for path in files:
         digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+@cache
+def work_version(work: Callable) -> str:
+    """Return a hash of a function of the experiments and of all functions and constants there that it uses.
+
+    So that what an item says of its results, and how it draws them, can change without computing them again.
+
+    Examples
+    --------
+    >>> from laminar.experiments.cells import computed, work_version
+    >>> len(work_version(computed))
+    16
+    """
+    sources: dict[str, str] = {}
+    waiting = [work]
+    while waiting:
+        used = inspect.unwrap(waiting.pop())
+        name = f"{used.__module__}.{used.__qualname__}"
+        if name in sources:
+            continue
+        sources[name] = ""
+        if not used.__module__.startswith(__package__):
+            continue
+        sources[name] = inspect.getsource(used)
+        scope = vars(sys.modules[used.__module__])
+        for word in sorted(set(re.findall(r"[A-Za-z_]\w*", sources[name]))):
+            value = scope.get(word)
+            if inspect.isfunction(inspect.unwrap(value)) or inspect.isclass(value):
+                waiting.append(value)
+            elif isinstance(value, str | int | float | tuple | list | dict | set):
+                sources[f"{used.__module__}.{word}"] = repr(value)
+    return hashlib.sha256(repr(sorted(sources.items())).encode()).hexdigest()[:16]
 
 
 def _data_version() -> str:
