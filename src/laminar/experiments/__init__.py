@@ -5,9 +5,9 @@ those that are not known yet, on all cores, and keeps every one; the item makes 
 Built on the public names of Laminar alone.
 """
 
-from . import trigeorgis, xiao, zhao
+from . import claims, trigeorgis, xiao, zafeiriou, zhao
 from .item import ITEMS, Item
 from .result import Result
 from .run import Run, Skipped
 
-__all__ = ["ITEMS", "Item", "Result", "Run", "Skipped", "trigeorgis", "xiao", "zhao"]
+__all__ = ["ITEMS", "Item", "Result", "Run", "Skipped", "claims", "trigeorgis", "xiao", "zafeiriou", "zhao"]

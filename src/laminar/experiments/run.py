@@ -37,7 +37,6 @@ class Run:
     Examples
     --------
     >>> from laminar.experiments.cells import Cell
-    >>> from laminar.experiments.xiao import chosen_classes
     >>> Run().seeds(10), Run(quick=True).seeds(10)
     (range(0, 10), range(0, 2))
     """

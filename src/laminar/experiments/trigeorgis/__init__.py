@@ -1,5 +1,5 @@
 """Trigeorgis, Bousmalis, Zafeiriou and Schuller, A deep matrix factorization method, TPAMI 2017 (arXiv:1509.03248)."""
 
-from . import clusters, layers, reconstruction
+from . import attributes, clusters, depth, layers, reconstruction, transfer, xor
 
-__all__ = ["clusters", "layers", "reconstruction"]
+__all__ = ["attributes", "clusters", "depth", "layers", "reconstruction", "transfer", "xor"]

@@ -1,0 +1,1 @@
+"""Claims of the papers that stand in sentences, not in tables: one line, one number, one verdict each."""

@@ -1,0 +1,1 @@
+"""Fig. 7: pre-training on labelled faces, clusters of others."""

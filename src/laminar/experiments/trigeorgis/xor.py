@@ -1,0 +1,1 @@
+"""Two attributes that no linear model separates (arXiv:1509.03248, Figs. 4 and 5)."""

@@ -1,0 +1,1 @@
+"""Zafeiriou, Nikitidis, Zafeiriou and Pantic, Slow features nonnegative matrix factorization."""

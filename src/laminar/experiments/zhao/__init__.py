@@ -1,0 +1,5 @@
+"""Zhao, Ding and Fu, Multi-view clustering via deep matrix factorization, AAAI 2017."""
+
+from . import tables
+
+__all__ = ["tables"]
