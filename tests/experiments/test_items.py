@@ -5,7 +5,8 @@ from numpy.testing import assert_allclose
 
 from laminar.experiments import ITEMS, Run, Skipped
 from laminar.experiments.data import images, views
-from laminar.experiments.result import Result, paired
+from laminar.experiments.page import section
+from laminar.experiments.result import markdown_table, paired
 from laminar.experiments.trigeorgis.reconstruction import svd_error
 
 SMALL = ("trigeorgis-table1", "trigeorgis-fig2", "xiao-table1", "zhao-table1")
@@ -24,11 +25,11 @@ def run(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_item_in_small(name, run):
+def test_item_in_small(name, run, tmp_path):
     result = ITEMS[name].make(run)
     assert "in place of" in result.title  # a stand-in says that it is one
     assert (result.cells["seconds"] >= 0).all()
-    text = result.markdown()
+    text = section(ITEMS[name], result, tmp_path)
     assert result.verdict in text
     for caption, table in result.tables:
         assert caption in text
@@ -68,4 +69,4 @@ def test_markdown_keeps_columns():
     import pandas as pd
 
     table = pd.DataFrame({"a|b": ["1"]}, index=pd.Index(["x"], name="row"))
-    assert r"| row | a\|b |" in Result("t", table, [("c", table)], "v").markdown()
+    assert r"| row | a\|b |" in markdown_table(table)

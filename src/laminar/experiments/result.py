@@ -41,33 +41,17 @@ class Result:
     sentences: list[str] = field(default_factory=list)
     figure: Callable[[], Figure] | None = None
 
-    def markdown(self) -> str:
-        """Return title, sentences and tables as Markdown.
 
-        Examples
-        --------
-        >>> table = pd.DataFrame({"NMF": ["1.0"]}, index=pd.Index(["error"], name="score"))
-        >>> print(Result("Errors", table, [("Table 1", table)], "holds").markdown())
-        ## Errors
-        <BLANKLINE>
-        **Verdict.** holds
-        <BLANKLINE>
-        Table 1
-        <BLANKLINE>
-        | score | NMF |
-        |---|---|
-        | error | 1.0 |
-        <BLANKLINE>
-        """
-        parts = [f"## {self.title}", f"**Verdict.** {self.verdict}"]
-        if self.sentences:
-            parts.append("\n".join(f"* {sentence}" for sentence in self.sentences))
-        for caption, table in self.tables:
-            parts += [caption, _markdown_table(table)]
-        return "\n\n".join(parts) + "\n"
+def markdown_table(table: pd.DataFrame) -> str:
+    """Return a table of text as Markdown, with the levels of its index as first columns.
 
-
-def _markdown_table(table: pd.DataFrame) -> str:
+    Examples
+    --------
+    >>> print(markdown_table(pd.DataFrame({"a|b": ["1"]}, index=pd.Index(["x"], name="row"))))
+    | row | a\\|b |
+    |---|---|
+    | x | 1 |
+    """
     names = [str(name or "") for name in table.index.names]
     rows = [names + [str(column) for column in table.columns], ["---"] * (len(names) + table.shape[1])]
     for place, row in zip(table.index, table.to_numpy(), strict=True):

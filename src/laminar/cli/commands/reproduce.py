@@ -14,7 +14,7 @@ from ..options import Debug, Json, Quiet
 from ..terminal import Terminal, session, table
 
 if TYPE_CHECKING:
-    from laminar.experiments import Item, Result, Run
+    from laminar.experiments import Item, Result, Run, Skipped
 
 
 def reproduce(
@@ -24,8 +24,9 @@ def reproduce(
         Path | None, typer.Option(help="Folder of the papers' data.  [default: the environment variable LAMINAR_DATA]")
     ] = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder of tables, figures and of results computed already.")
-    ] = Path("reproduction"),
+        Path,
+        typer.Option("--output", "-o", help="Where the folder reproduction/ is written, and reproduction.md of all."),
+    ] = Path("."),
     jobs: Annotated[int, typer.Option(min=1, help="Processes, of one thread each.  [default: one a core]")] = (
         os.cpu_count() or 1
     ),
@@ -41,7 +42,8 @@ def reproduce(
     \b
     Examples:
       laminar reproduce
-      laminar reproduce xiao-table1 --quick -o reproduction
+      laminar reproduce xiao-table1 --quick
+      laminar reproduce all -o docs
     """  # noqa: D301 -- click keeps the line breaks of a paragraph after the character \b
     with session(quiet, as_json, debug) as terminal:
         if data is not None:
@@ -49,6 +51,7 @@ def reproduce(
                 raise FileNotFoundError(f"{data} is no folder: --data takes the folder with the data sets.")
             os.environ["LAMINAR_DATA"] = str(data)
         from laminar.experiments import ITEMS, Run
+        from laminar.experiments.page import page
 
         if item is None:
             terminal.show(
@@ -58,10 +61,13 @@ def reproduce(
             return
         if item != "all" and item not in ITEMS:
             raise ValueError(f"there is no item {item!r}. Known: all, {', '.join(ITEMS)}.")
+        folder = output / "reproduction"
+        run = Run(folder / "cells", quick=quick, n_jobs=jobs, reports=_reports(terminal))
         chosen = list(ITEMS.values()) if item == "all" else [ITEMS[item]]
-        run = Run(output / "cells", quick=quick, n_jobs=jobs, reports=_reports(terminal))
-        facts = {found.name: _made(found, run, output, terminal) for found in chosen}
-        terminal.finish({"items": facts, "output": output})
+        results = {found.name: _made(found, run, folder, terminal) for found in chosen}
+        if item == "all":
+            _write_text(output / "reproduction.md", page(results, folder, quick=quick), terminal)
+        terminal.finish({"items": {name: _facts(result) for name, result in results.items()}, "output": output})
 
 
 def _reports(terminal: Terminal) -> Any:
@@ -78,18 +84,25 @@ def _reports(terminal: Terminal) -> Any:
     return reported
 
 
-def _made(item: Item, run: Run, output: Path, terminal: Terminal) -> dict[str, Any]:
-    """Compute an item, show and write it; return its facts for programs."""
+def _made(item: Item, run: Run, folder: Path, terminal: Terminal) -> Result | Skipped:
+    """Compute an item, show and write it; return what it found, or why it was skipped."""
     from laminar.experiments import Skipped
 
     try:
         result = item.make(run)
     except Skipped as reason:
         terminal.inform(f"{item.name}: skipped. {reason}")
-        return {"skipped": str(reason)}
+        return reason
     _show(result, terminal)
-    for path in _write(item.name, result, output, terminal):
-        terminal.wrote(path)
+    _write(item, result, folder, terminal)
+    return result
+
+
+def _facts(result: Result | Skipped) -> dict[str, str]:
+    from laminar.experiments import Skipped
+
+    if isinstance(result, Skipped):
+        return {"skipped": str(result)}
     return {"title": result.title, "verdict": result.verdict}
 
 
@@ -106,19 +119,22 @@ def _show(result: Result, terminal: Terminal) -> None:
         terminal.show(sentence)
 
 
-def _write(name: str, result: Result, output: Path, terminal: Terminal) -> Iterator[Path]:
-    output.mkdir(parents=True, exist_ok=True)
-    texts = {".md": result.markdown(), ".csv": result.cells.to_csv(index=False)}
-    for ending, text in texts.items():
-        path = output / f"{name}{ending}"
-        path.write_text(text, encoding="utf-8")
-        yield path
+def _write(item: Item, result: Result, folder: Path, terminal: Terminal) -> None:
+    """Write the cells, the figure and the text of an item."""
+    from laminar.experiments.page import section
+
+    folder.mkdir(parents=True, exist_ok=True)
+    place = folder / item.name
+    _write_text(place.with_suffix(".csv"), result.cells.to_csv(index=False), terminal)
     if result.figure is not None:
         try:
-            figure = result.figure()
+            result.figure().savefig(place.with_suffix(".png"), dpi=100)
+            terminal.wrote(place.with_suffix(".png"))
         except ImportError as error:
             terminal.inform(f"No figure: {error}")
-            return
-        path = output / f"{name}.png"
-        figure.savefig(path, dpi=150)
-        yield path
+    _write_text(place.with_suffix(".md"), section(item, result, folder), terminal)
+
+
+def _write_text(path: Path, text: str, terminal: Terminal) -> None:
+    path.write_text(text, encoding="utf-8")
+    terminal.wrote(path)
