@@ -43,12 +43,12 @@ class Result:
 
 
 def markdown_table(table: pd.DataFrame) -> str:
-    """Return a table of text as Markdown, with the levels of its index as first columns.
+    r"""Return a table of text as Markdown, with the levels of its index as first columns.
 
     Examples
     --------
     >>> print(markdown_table(pd.DataFrame({"a|b": ["1"]}, index=pd.Index(["x"], name="row"))))
-    | row | a\\|b |
+    | row | a\|b |
     |---|---|
     | x | 1 |
     """
