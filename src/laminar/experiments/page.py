@@ -21,15 +21,16 @@ laminar reproduce all -o docs                         # this page, and its table
 ```
 
 For every method a table has, side by side, what is printed; the published rule as we run it (`laminar.recipes`:
-"published"); Laminar's default of that name ("laminar"); what Laminar recommends; and a baseline, which was given the same
-labels where labels were given. Runs have fixed seeds, methods the same number of starts of k-means, and paired differences
-over the same draws a t-test and a sign test. Printed numbers stand in a table only if it was computed on the paper's own
-data in whole. Errata of the papers are in [methods.md](methods.md). Seconds are of one thread on a shared machine.
+"published"); Laminar's default of that name ("laminar"); what Laminar recommends; and a baseline, which was given the
+same labels where labels were given. Runs have fixed seeds, methods the same number of starts of k-means, and paired
+differences over the same draws a t-test and a sign test. Printed numbers stand in a table only if it was computed on
+the paper's own data in whole. Errata of the papers are in [methods.md](methods.md). Seconds are of one thread on a
+shared machine.
 
-`--data` or the environment variable `LAMINAR_DATA` names the folder of the data. Where a set is absent an item runs on a
-stand-in and says so, or is skipped with the reason. Every result is kept in `reproduction/cells/`, under a hash of the
-code, the settings and the data: a run that was stopped goes on where it was. One process a core; `--jobs` sets another
-number.
+`--data` or the environment variable `LAMINAR_DATA` names the folder of the data. Where a set is absent an item runs
+on a stand-in and says so, or is skipped with the reason. Every result is kept in `reproduction/cells/`, under a hash
+of the code, the settings and the data: a run that was stopped goes on where it was. One process a core; `--jobs` sets
+another number.
 """
 
 
