@@ -93,7 +93,7 @@ def work_version(work: Callable) -> str:
         scope = vars(sys.modules[used.__module__])
         for word in sorted(set(re.findall(r"[A-Za-z_]\w*", sources[name]))):
             value = scope.get(word)
-            if inspect.isfunction(inspect.unwrap(value)) or inspect.isclass(value):
+            if inspect.isclass(value) or (callable(value) and inspect.isfunction(inspect.unwrap(value))):
                 waiting.append(value)
             elif isinstance(value, str | int | float | tuple | list | dict | set):
                 sources[f"{used.__module__}.{word}"] = repr(value)

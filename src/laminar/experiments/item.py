@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .run import Run
 
 ITEMS: dict[str, Item] = {}
-"""All items by name, in the order of the papers."""
+"""All items by name."""
 
 
 @dataclass(frozen=True)

@@ -37,13 +37,13 @@ def reproduce(
     """Compute tables and figures of the papers: printed, as published, Laminar's defaults, and baselines.
 
     Results are kept as they come: a run that was stopped goes on where it was. Without the papers' data items run on
-    stand-ins, named as such, or are skipped with the reason.
+    stand-ins, named as such, or are skipped with the reason. `laminar reproduce all` computes all items in hours, or in
+    minutes with --quick, and writes a page of all.
 
     \b
     Examples:
       laminar reproduce
       laminar reproduce xiao-table1 --quick
-      laminar reproduce all -o docs
     """  # noqa: D301 -- click keeps the line breaks of a paragraph after the character \b
     with session(quiet, as_json, debug) as terminal:
         if data is not None:
@@ -53,17 +53,16 @@ def reproduce(
         from laminar.experiments import ITEMS, Run
         from laminar.experiments.page import page
 
+        known = dict(sorted(ITEMS.items()))
         if item is None:
-            terminal.show(
-                table("Items", ["name", "claim"], [[name, found.claim] for name, found in ITEMS.items()], text=(0, 1))
-            )
-            terminal.finish({"items": {name: found.claim for name, found in ITEMS.items()}})
+            terminal.show(table("Items", ["name", "claim"], [[name, known[name].claim] for name in known], text=(0, 1)))
+            terminal.finish({"items": {name: known[name].claim for name in known}})
             return
-        if item != "all" and item not in ITEMS:
-            raise ValueError(f"there is no item {item!r}. Known: all, {', '.join(ITEMS)}.")
+        if item != "all" and item not in known:
+            raise ValueError(f"there is no item {item!r}. Known: all, {', '.join(known)}.")
         folder = output / "reproduction"
         run = Run(folder / "cells", quick=quick, n_jobs=jobs, reports=_reports(terminal))
-        chosen = list(ITEMS.values()) if item == "all" else [ITEMS[item]]
+        chosen = list(known.values()) if item == "all" else [known[item]]
         results = {found.name: _made(found, run, folder, terminal) for found in chosen}
         if item == "all":
             _write_text(output / "reproduction.md", page(results, folder, quick=quick), terminal)
