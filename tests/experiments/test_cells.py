@@ -69,10 +69,14 @@ def test_key_depends_on_settings(other):
 
 
 def test_key_depends_on_data(tmp_path, monkeypatch):
-    monkeypatch.setenv("LAMINAR_DATA", str(tmp_path))
-    before = Cell({}, counted, (1,)).key
-    (tmp_path / "orl.npz").write_bytes(b"other")
-    assert Cell({}, counted, (1,)).key != before
+    keys = set()
+    for content in (b"", b"other"):
+        folder = tmp_path / str(len(content))
+        (folder / "orl").mkdir(parents=True)
+        (folder / "orl" / "1.png").write_bytes(content)  # folders of images too
+        monkeypatch.setenv("LAMINAR_DATA", str(folder))
+        keys.add(Cell({}, counted, (1,)).key)
+    assert len(keys) == 2
 
 
 def test_key_depends_on_what_work_uses(monkeypatch):

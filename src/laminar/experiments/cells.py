@@ -43,7 +43,7 @@ class Cell:
         """Hash of the work, its arguments, its code and that of Laminar, and the data: another key, another result."""
         with config_context(print_changed_only=False):
             settings = repr(self.arguments)
-        text = f"{work_version(self.work)}{settings}{code_version()}{_data_version()}"
+        text = f"{work_version(self.work)}{settings}{code_version()}{_data_version(os.environ.get('LAMINAR_DATA'))}"
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
@@ -100,14 +100,12 @@ def work_version(work: Callable) -> str:
     return hashlib.sha256(repr(sorted(sources.items())).encode()).hexdigest()[:16]
 
 
-def _data_version() -> str:
-    """Return names, sizes and times of the files of the data."""
-    folder = os.environ.get("LAMINAR_DATA")
-    if not folder:
-        return ""
-    return str(
-        [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(Path(folder).glob("*.npz"))]
-    )
+@cache
+def _data_version(folder: str | None) -> str:
+    """Return a hash of names, sizes and times of the files of the data."""
+    files = sorted(path for path in Path(folder).rglob("*") if path.is_file()) if folder else []
+    found = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    return hashlib.sha256(repr(found).encode()).hexdigest()
 
 
 def computed(cell: Cell) -> dict[str, float]:

@@ -91,6 +91,22 @@ def _some(found: Images) -> Images:
 
 
 @lru_cache(maxsize=4)
+def faces_with_expressions(small: bool = False) -> Images:
+    """Render faces whose identity, pose, expression and light are known, as in CMU Multi-PIE.
+
+    Examples
+    --------
+    >>> found = faces_with_expressions(small=True)
+    >>> found.X.shape, list(found.attributes)
+    ((96, 1024), ['identity', 'pose', 'expression', 'light'])
+    """
+    n_identities, n_poses, n_expressions, n_lights = (8, 3, 2, 2) if small else (30, 5, 4, 3)
+    bunch = make_faces(n_identities, n_poses, n_lights, random_state=0, n_expressions=n_expressions)
+    attributes = {name: np.asarray(bunch[name]) for name in ("identity", "pose", "expression", "light")}
+    return Images(bunch.X.astype(np.float64), attributes, "rendered faces with expressions")
+
+
+@lru_cache(maxsize=4)
 def views(name: str, small: bool = False) -> tuple[list[np.ndarray], np.ndarray, str]:
     """Load several views and their classes, or synthetic views where they are not on disk.
 
