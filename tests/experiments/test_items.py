@@ -38,7 +38,7 @@ def test_item_in_small(name, run, tmp_path):
 
 def test_printed_numbers_only_beside_data_of_paper(run):
     result = ITEMS["xiao-table1"].make(run)
-    ((_, table),) = result.tables
+    _, table = result.tables[0]
     assert set(table["accuracy, printed"]) == {""}
 
 

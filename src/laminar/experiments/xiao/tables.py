@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 
-from laminar import GNMF, NMF, ClassDrivenNMF, ConceptFactorization, ConstrainedNMF
-from laminar.baselines import PooledLDA
+from laminar import GNMF, NMF, AttributeLayers, ClassDrivenNMF, ConceptFactorization, ConstrainedNMF
+from laminar.baselines import PooledLDA, WhitenedSpectral
 from laminar.datasets import partial_labels
 from laminar.metrics import clustering_accuracy, normalized_mutual_information
 from laminar.recipes import xiao as published
@@ -19,23 +21,45 @@ from ..cells import Cell
 from ..data import images
 from ..item import item
 from ..result import Result, mean_and_spread, paired
+from .printed import METHODS, printed
 
 if TYPE_CHECKING:
     from ..run import Run
 
-METHODS = ("CF", "NMF", "GNMF", "sGNMF", "CNMF_F", "CNMF_KL", "cdNMF_F", "cdNMF_KL")
-# Averages over N = 2 to 10 of accuracy and NMI in percent, as printed; cdNMF_F on Yale has 62.82 by its rows.
-PRINTED = {
-    "yale": {
-        "accuracy": (53.36, 56.38, 47.73, 56.09, 62.39, 65.89, 63.82, 67.79),
-        "nmi": (40.14, 41.64, 33.47, 41.45, 50.45, 56.26, 51.49, 58.37),
-    },
-    "orl": {
-        "accuracy": (73.12, 78.51, 73.09, 79.09, 82.33, 81.29, 83.15, 81.80),
-        "nmi": (70.58, 74.75, 69.16, 76.39, 79.73, 78.60, 80.79, 78.98),
-    },
-}
-NEEDS_LABELS = {"sGNMF", "CNMF_F", "CNMF_KL", "cdNMF_F", "cdNMF_KL"}
+SCORES = {"accuracy": "accuracy", "nmi": "NMI"}
+HIDDEN = "accuracy, labels not given"
+SHARE = 0.1  # of the labels of each class, at least one
+UP = ", labels rounded up"  # 10 % of 11 images are 1.1: the paper has not said whether these are one label or two
+N_INIT = 20  # starts of k-means, for all
+DRAWS = 10
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """One of the three tables.
+
+    Attributes
+    ----------
+    name : str
+        Data set.
+    title : str
+        Paper and number.
+    shown : str
+        What the data are, stand-ins named as such.
+    work : callable
+        Cell function, as `class_scores`.
+    weights : tuple of float
+        Lambda and gamma of the paper on these data.
+    rounded_up : int, default=1
+        Labels a class where a tenth is rounded up; more than one adds rows with so many.
+    """
+
+    name: str
+    title: str
+    shown: str
+    work: Callable[..., dict[str, float]]
+    weights: tuple[float, float]
+    rounded_up: int = 1
 
 
 def chosen_classes(y: np.ndarray, n_classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -52,50 +76,119 @@ def chosen_classes(y: np.ndarray, n_classes: int, seed: int) -> tuple[np.ndarray
     return rows, np.searchsorted(drawn, y[rows])
 
 
-def _models(k: int, weight: tuple[float, float]) -> dict[tuple[str, str], Any]:
-    """Return the methods with k components: as published, and with Laminar's defaults."""
-    lam, gamma = weight
-    return {
-        ("CF", "published"): published.cf(k),
-        ("NMF", "published"): published.nmf(k),
-        ("GNMF", "published"): published.gnmf(k),
-        ("sGNMF", "published"): published.sgnmf(k),
-        ("CNMF_F", "published"): published.cnmf_f(k),
-        ("CNMF_KL", "published"): published.cnmf_kl(k),
-        ("cdNMF_F", "published"): published.cdnmf_f(k, lam),
-        ("cdNMF_KL", "published"): published.cdnmf_kl(k, gamma),
-        ("CF", "laminar"): ConceptFactorization(k),
-        ("NMF", "laminar"): NMF(k),
-        ("GNMF", "laminar"): GNMF(k),
-        ("CNMF_F", "laminar"): ConstrainedNMF(k),
-        ("CNMF_KL", "laminar"): ConstrainedNMF(k, loss="kl"),
-        ("cdNMF_F", "laminar"): ClassDrivenNMF(k),
-        ("cdNMF_KL", "laminar"): ClassDrivenNMF(k, loss="kl"),
-        ("pooled LDA, same labels", "baseline"): PooledLDA(),
+class Method(NamedTuple):
+    """How a row of the tables is computed.
+
+    Attributes
+    ----------
+    model : estimator
+        What is fitted.
+    has_labels : bool, default=False
+        Whether it is told labels.
+    readout : str or None, default=None
+        Form of the codes of the fit that are clustered; None means what the model clusters by default.
+    least : int, default=1
+        Labels of each class at least.
+    """
+
+    model: Any
+    has_labels: bool = False
+    readout: str | None = None
+    least: int = 1
+
+
+def methods(k: int, weights: tuple[float, float], rounded_up: int = 1) -> dict[tuple[str, str], Method]:
+    """Return the methods with k components, by name and rule.
+
+    Parameters
+    ----------
+    k : int
+        Number of components, and of classes.
+    weights : tuple of float
+        Lambda and gamma.
+    rounded_up : int, default=1
+        As in `Protocol`.
+
+    Returns
+    -------
+    dict
+        As published, with Laminar's defaults, what Laminar recommends, and baselines.
+    """
+    lam, gamma = weights
+    labelled = {
+        ("CNMF_F", "published"): Method(published.cnmf_f(k), True, "raw"),
+        ("CNMF_KL", "published"): Method(published.cnmf_kl(k), True, "raw"),
+        ("cdNMF_F", "published"): Method(published.cdnmf_f(k, lam), True, "raw"),
+        ("cdNMF_KL", "published"): Method(published.cdnmf_kl(k, gamma), True, "raw"),
+        ("CNMF_F", "laminar"): Method(ConstrainedNMF(k), True),
+        ("CNMF_KL", "laminar"): Method(ConstrainedNMF(k, loss="kl"), True),
     }
+    for method, loss in (("cdNMF_F", "frobenius"), ("cdNMF_KL", "kl")):
+        for readout, form in ((None, ""), ("raw", ", k-means of S"), ("whitened", ", k-means of S whitened")):
+            labelled[method + form, "laminar"] = Method(ClassDrivenNMF(k, loss=loss), True, readout)
+    labelled["AttributeLayers", "recommended"] = Method(AttributeLayers(), True)
+    labelled["pooled LDA, same labels", "baseline"] = Method(PooledLDA(), True)
+    rows = {
+        ("CF", "published"): Method(published.cf(k), False, "raw"),
+        ("NMF", "published"): Method(published.nmf(k), False, "raw"),
+        ("GNMF", "published"): Method(published.gnmf(k), False, "raw"),
+        ("sGNMF", "published"): Method(published.sgnmf(k), True, "raw"),
+        ("CF", "laminar"): Method(ConceptFactorization(k)),
+        ("NMF", "laminar"): Method(NMF(k)),
+        ("GNMF", "laminar"): Method(GNMF(k)),
+        ("sGNMF", "laminar"): Method(GNMF(k), True),
+        ("whitened scores, rank graph", "baseline"): Method(WhitenedSpectral(k)),
+        **labelled,
+    }
+    order = ("published", "laminar", "recommended", "baseline")
+    rows = dict(sorted(rows.items(), key=lambda row: order.index(row[0][1])))  # stable
+    if rounded_up > 1:
+        more = {(name, rule + UP): method._replace(least=rounded_up) for (name, rule), method in labelled.items()}
+        rows |= dict(sorted(more.items(), key=lambda row: order.index(row[0][1].removesuffix(UP))))
+    return rows
 
 
-def class_scores(
-    name: str, small: bool, model: Any, has_labels: bool, is_published: bool, n_classes: int, seed: int
-) -> dict[str, float]:
-    """Draw classes and 10 % of their labels, fit, and score clusters: of all images, and of those without a label."""
+def class_scores(name: str, small: bool, method: Method, n_classes: int, seed: int, n_init: int) -> dict[str, float]:
+    """Score clusters of images of some classes."""
     data = images(name, small)
-    rows, y = chosen_classes(data.attributes["identity"], n_classes, seed)
-    X, given = data.X[rows], partial_labels(y, 0.1, random_state=seed)
-    model = clone(model)
-    if "random_state" in model.get_params():
-        model.set_params(random_state=seed)
-    if isinstance(model, PooledLDA):
-        D = model.fit(X, given).transform(X)  # the discriminants
-        found = KMeans(n_classes, n_init=20, random_state=seed).fit_predict(D)
+    return scores_of_draw(data.X, data.attributes["identity"], method, n_classes, seed, n_init)
+
+
+def scores_of_draw(X: Any, y: np.ndarray, method: Method, n_classes: int, seed: int, n_init: int) -> dict[str, float]:
+    """Draw classes and a tenth of their labels, fit, and score clusters: of all samples, and without a label.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        Samples of all classes.
+    y : ndarray of shape (n_samples,)
+        Their classes.
+    method : Method
+        What is fitted, and how its codes are clustered.
+    n_classes, seed, n_init : int
+        Number of classes, seed of the draw and of the fit, starts of k-means.
+
+    Returns
+    -------
+    dict
+        Accuracy and NMI in percent.
+    """
+    rows, y = chosen_classes(y, n_classes, seed)
+    X, given = X[rows], partial_labels(y, SHARE, method.least, random_state=seed)
+    model = clone(method.model).set_params(random_state=seed)
+    if isinstance(model, WhitenedSpectral):
+        found = model.set_params(n_init=n_init).fit_predict(X)
+    elif isinstance(model, PooledLDA | AttributeLayers):
+        codes = model.fit(X, given).training_codes()  # discriminants, and bands
+        found = KMeans(n_classes, n_init=n_init, random_state=seed).fit_predict(codes)
     else:
-        fitted = model.fit(X, given) if has_labels else model.fit(X)
-        found = fitted.cluster(n_clusters=n_classes, **({"readout": "raw"} if is_published else {}))
+        fitted = model.fit(X, given) if method.has_labels else model.fit(X)
+        found = fitted.cluster(n_clusters=n_classes, readout=method.readout, n_init=n_init)
     hidden = given < 0
     return {
         "accuracy": 100 * clustering_accuracy(y, found),
         "nmi": 100 * normalized_mutual_information(y, found, average="max"),
-        "accuracy, labels not given": 100 * clustering_accuracy(y[hidden], found[hidden]),
+        HIDDEN: 100 * clustering_accuracy(y[hidden], found[hidden]),
     }
 
 
@@ -105,7 +198,8 @@ def class_scores(
 )
 def table1(run: Run) -> Result:
     """Table 1 and Fig. 1: Yale, 2 to 10 classes."""
-    return _table(run, "yale", "Xiao et al., Table 1", weight=(1.0, 10.0))
+    shown = images("yale", run.quick).title
+    return class_table(run, Protocol("yale", "Xiao et al., Table 1 and Fig. 1", shown, class_scores, (1.0, 10.0), 2))
 
 
 @item(
@@ -114,72 +208,173 @@ def table1(run: Run) -> Result:
 )
 def table3(run: Run) -> Result:
     """Table 3 and Fig. 3: ORL, 2 to 10 classes."""
-    return _table(run, "orl", "Xiao et al., Table 3", weight=(0.1, 10.0))
+    shown = images("orl", run.quick).title
+    return class_table(run, Protocol("orl", "Xiao et al., Table 3 and Fig. 3", shown, class_scores, (0.1, 10.0)))
 
 
-def _table(run: Run, name: str, title: str, weight: tuple[float, float]) -> Result:
-    data = images(name, run.quick)
+def class_table(run: Run, protocol: Protocol, draws: int = DRAWS) -> Result:
+    """Compute one of the three tables.
+
+    Parameters
+    ----------
+    run : Run
+        How.
+    protocol : Protocol
+        Which, and on what data.
+    draws : int, default=10
+        Draws of classes and labels.
+
+    Returns
+    -------
+    Result
+        With means, and a table for each score by the number of classes.
+    """
     numbers = (2, 4) if run.quick else tuple(range(2, 11))
+    rounded_up = 1 if run.quick else protocol.rounded_up
     cells = []
     for n_classes in numbers:
-        for (method, rule), model in _models(n_classes, weight).items():
-            if run.quick and rule == "published":
-                model = model.set_params(max_iter=50)
-            for seed in run.seeds(10):
-                arguments = (name, run.quick, model, method in NEEDS_LABELS, rule == "published", n_classes, seed)
-                names = {"method": method, "rule": rule, "classes": n_classes, "seed": seed}
-                cells.append(Cell(names, class_scores, arguments))
-    found = run.cells(title, cells)
-    rows: dict[tuple[str, str], dict[str, str]] = {}
-    means: dict[tuple[str, str], tuple[float, float]] = {}
-    for (method, rule), part in found.groupby(["method", "rule"], sort=False):
-        by_seed = part.groupby("seed")[["accuracy", "nmi", "accuracy, labels not given"]].mean()
-        means[method, rule] = float(by_seed["accuracy"].mean()), float(by_seed["nmi"].mean())
-        row = {column: mean_and_spread(by_seed[column]) for column in by_seed}
-        printed = {score: "" for score in ("accuracy", "nmi")}
-        if rule == "published" and not run.quick and data.title == name:
-            printed = {score: f"{PRINTED[name][score][METHODS.index(method)]:.2f}" for score in printed}
-        rows[method, rule] = {
-            "accuracy, printed": printed["accuracy"],
-            "accuracy": row["accuracy"],
-            "NMI, printed": printed["nmi"],
-            "NMI": row["nmi"],
-            "accuracy, labels not given": row["accuracy, labels not given"],
-            "seconds": f"{part['seconds'].sum():.1f}",
-        }
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = pd.MultiIndex.from_tuples(rows, names=["method", "rule"])
-    best = max((key for key in means if key[1] == "laminar" and key[0].startswith("cd")), key=lambda key: means[key][0])
-    lda = means["pooled LDA, same labels", "baseline"]
-    is_whole = not run.quick and data.title == name
-    printed_best = f"printed are at most {max(PRINTED[name]['accuracy']):.2f} / {max(PRINTED[name]['nmi']):.2f}"
-    verdict = (
-        f"Laminar's {best[0]} has {means[best][0]:.2f} / {means[best][1]:.2f}; "
-        f"{printed_best if is_whole else 'printed figures are of other data or in whole'}; pooled LDA with the same "
-        f"labels has {lda[0]:.2f} / {lda[1]:.2f}."
-    )
-    as_published = found[found["rule"] == "published"]
-    sentences = [
-        paired(as_published, "accuracy", "method", "cdNMF_F", "NMF", ["classes", "seed"]) + ".",
-        paired(as_published, "accuracy", "method", "cdNMF_KL", "CNMF_KL", ["classes", "seed"]) + ".",
-        "The paper scores all images, those with a given label too; the last column has the others alone.",
+        for (name, rule), method in methods(n_classes, protocol.weights, rounded_up).items():
+            if run.quick and rule.startswith("published"):
+                method.model.set_params(max_iter=50)
+            for seed in run.seeds(draws):
+                names = {"method": name, "rule": rule, "classes": n_classes, "seed": seed}
+                arguments = (protocol.name, run.quick, method, n_classes, seed, N_INIT)
+                cells.append(Cell(names, protocol.work, arguments))
+    found = run.cells(protocol.title, cells)
+    is_exact = not run.quick and protocol.shown == protocol.name
+    draws, exact = len(run.seeds(draws)), protocol.name if is_exact else None
+    tables = [(f"Means over N = {numbers[0]} to {numbers[-1]} classes, {draws} draws each, %", _means(found, exact))]
+    tables += [
+        (f"{shown} by number of classes, %" + ("; as published, printed in brackets" if is_exact else ""), table)
+        for score, shown in SCORES.items()
+        for table in [_by_number(found, score, exact)]
     ]
+    verdict, sentences = _findings(found, exact)
 
     def draw() -> Any:
-        from laminar.plots import score_curves
+        return curves(found, protocol)
 
-        curves = {
-            f"{method}, {rule}": part.pivot(index="classes", columns="seed", values="accuracy").to_numpy() / 100
-            for (method, rule), part in found.groupby(["method", "rule"], sort=False)
-        }
-        return score_curves(numbers, curves, xlabel="number of classes", area=False, title=title)
-
-    caption = f"Means over N = {numbers[0]} to {numbers[-1]} classes and {len(run.seeds(10))} draws, %"
     return Result(
-        f"{title}: clusters with a tenth of the labels, {data.title}",
+        f"{protocol.title}: clusters with a tenth of the labels, {protocol.shown}",
         found,
-        [(caption, table)],
+        tables,
         verdict,
         sentences,
         draw,
     )
+
+
+def _by_seed(part: pd.DataFrame) -> pd.DataFrame:
+    """Return the scores of each draw, means over the numbers of classes."""
+    return part.groupby("seed")[[*SCORES, HIDDEN]].mean()
+
+
+def _means(found: pd.DataFrame, name: str | None) -> pd.DataFrame:
+    """Return the table of averages, with a name beside those that are printed."""
+    rows: dict[tuple[str, str], dict[str, str]] = {}
+    for (method, rule), part in found.groupby(["method", "rule"], sort=False):
+        by_seed = _by_seed(part)
+        row: dict[str, str] = {}
+        for score, shown in SCORES.items():
+            average = ""
+            if name is not None and rule.startswith("published"):
+                average = f"{printed(name, score)[-1, METHODS.index(method)]:.2f}"
+            row |= {f"{shown}, printed": average, shown: mean_and_spread(by_seed[score])}
+        seconds = f"{part['seconds'].sum():.1f}"
+        rows[method, rule] = {**row, HIDDEN: mean_and_spread(by_seed[HIDDEN]), "seconds": seconds}
+    return _indexed(rows, ["method", "rule"])
+
+
+def _by_number(found: pd.DataFrame, score: str, name: str | None) -> pd.DataFrame:
+    """Return a score of every method by number of classes; with a name, printed ones of that table in brackets."""
+    rows: dict[tuple[str, str], dict[str, str]] = {}
+    for (method, rule), part in found.groupby(["method", "rule"], sort=False):
+        means = part.groupby("classes")[score].mean()
+        row = {str(n): f"{mean:.2f}" for n, mean in means.items()}
+        row["average"] = f"{means.mean():.2f}"
+        if name is not None and rule.startswith("published"):
+            column = printed(name, score)[:, METHODS.index(method)]
+            row = {n: f"{text} ({value:.2f})" for (n, text), value in zip(row.items(), column, strict=True)}
+        rows[method, rule] = row
+    return _indexed(rows, ["method", "rule"])
+
+
+def _indexed(rows: dict, names: list[str]) -> pd.DataFrame:
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    table.index = pd.MultiIndex.from_tuples(rows, names=names)
+    return table
+
+
+def _findings(found: pd.DataFrame, name: str | None) -> tuple[str, list[str]]:
+    """Return the verdict and sentences; the name is that of exact data, beside which printed numbers may stand."""
+    means = {key: _by_seed(part).mean() for key, part in found.groupby(["method", "rule"], sort=False)}
+
+    def both(key: tuple[str, str]) -> str:
+        return f"{means[key]['accuracy']:.2f} / {means[key]['nmi']:.2f}"
+
+    said = []
+    for suffix in dict.fromkeys(UP if rule.endswith(UP) else "" for _, rule in means):
+        ours = [key for key in means if key[1] == f"laminar{suffix}" and key[0].startswith("cdNMF")]
+        best = max(ours, key=lambda key: means[key]["accuracy"] + means[key]["nmi"])
+        text = f"{best[0]}{suffix} has {both(best)}"
+        if name is not None:
+            target = {score: printed(name, score)[-1].max() for score in SCORES}
+            missed = [SCORES[score] for score in SCORES if means[best][score] < target[score]]
+            text += f" ({' and '.join(missed)} not reached)" if missed else " (reached)"
+        others = [("AttributeLayers", f"recommended{suffix}"), ("pooled LDA, same labels", f"baseline{suffix}")]
+        said.append(f"{text}, AttributeLayers {both(others[0])}, pooled LDA told the same labels {both(others[1])}")
+    printed_best = "" if name is None else ", at most {accuracy:.2f} / {nmi:.2f} printed".format(**target)
+    verdict = f"Accuracy / NMI of Laminar's best class-driven default{printed_best}: {'; '.join(said)}."
+    sentences = []
+    for suffix in dict.fromkeys(UP if rule.endswith(UP) else "" for _, rule in means):
+        rows = found[found["rule"].isin([f"published{suffix}", "published"])].drop_duplicates(
+            ["method", "classes", "seed"], keep="last"
+        )
+        for first, second in (("cdNMF_F", "NMF"), ("cdNMF_KL", "CNMF_KL"), ("CNMF_F", "NMF")):
+            difference = paired(rows, "accuracy", "method", first, second, ["classes", "seed"])
+            sentences.append(f"As published{suffix}: {difference}.")
+    sentences += [
+        "With one label a class CNMF is NMF (erratum Xia-6): a printed lead of CNMF_F over NMF is of other starts, or "
+        "of a tenth rounded up to two labels.",
+        "The paper scores all samples, those with a given label too; one column has the others alone. It leaves open "
+        f"the starts of the fits and of k-means (here {N_INIT} for all) and the rounding of a tenth of the labels.",
+    ]
+    return verdict, sentences
+
+
+def curves(found: pd.DataFrame, protocol: Protocol) -> Any:
+    """Draw accuracy and NMI by number of classes, as Figs. 1 to 3 do.
+
+    Parameters
+    ----------
+    found : DataFrame
+        Cells of `class_table`.
+    protocol : Protocol
+        Which table.
+
+    Returns
+    -------
+    Figure
+        With two axes.
+    """
+    from matplotlib import colormaps
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(12, 4.6), layout="constrained")
+    places = figure.subplots(1, 2)
+    drawn = found[(found["rule"] != "laminar") | found["method"].isin(["cdNMF_F", "cdNMF_KL"])]
+    drawn = drawn[~drawn["rule"].str.endswith(UP)]
+    styles = {"published": "-", "laminar": "--", "recommended": "-.", "baseline": ":"}
+    keys = list(drawn[["method", "rule"]].drop_duplicates().itertuples(index=False, name=None))
+    names = list(dict.fromkeys(method for method, _ in keys))
+    for axes, (score, shown) in zip(places, SCORES.items(), strict=True):
+        for method, rule in keys:
+            part = drawn[(drawn["method"] == method) & (drawn["rule"] == rule)]
+            means = part.groupby("classes")[score].mean()
+            colour = colormaps["tab20"](names.index(method) * 2 % 20 + names.index(method) * 2 // 20)
+            axes.plot(means.index, means, styles[rule], marker="o", ms=3, color=colour, label=f"{method}, {rule}")
+        axes.set(xlabel="number of classes", ylabel=f"{shown}, %", xticks=sorted(set(drawn["classes"])))
+        axes.spines[["top", "right"]].set_visible(False)
+    places[1].legend(frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1.02), fontsize=9)
+    figure.suptitle(f"{protocol.title}: {protocol.shown}", x=0.01, ha="left", fontsize=11)
+    return figure
