@@ -1,5 +1,5 @@
 """Xiao, Zhu, Zhao and Wei, Class-driven non-negative matrix factorization for image representation, JCST 2013."""
 
-from . import tables
+from . import convergence, parameters, tables
 
-__all__ = ["tables"]
+__all__ = ["convergence", "parameters", "tables"]
