@@ -1,5 +1,5 @@
 """Xiao, Zhu, Zhao and Wei, Class-driven non-negative matrix factorization for image representation, JCST 2013."""
 
-from . import convergence, parameters, tables
+from . import caltech, convergence, parameters, tables
 
-__all__ = ["convergence", "parameters", "tables"]
+__all__ = ["caltech", "convergence", "parameters", "tables"]
