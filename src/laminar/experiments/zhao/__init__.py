@@ -1,5 +1,5 @@
 """Zhao, Ding and Fu, Multi-view clustering via deep matrix factorization, AAAI 2017."""
 
-from . import tables
+from . import curves, tables
 
-__all__ = ["tables"]
+__all__ = ["curves", "tables"]
