@@ -5,7 +5,7 @@ import pytest
 from laminar import NMF
 from laminar.experiments import Run, data
 from laminar.experiments.cells import Cell, Kept, work_version
-from laminar.experiments.trigeorgis.reconstruction import reconstruction
+from laminar.experiments.trigeorgis.models import fitted
 
 COUNT = []
 
@@ -80,10 +80,10 @@ def test_key_depends_on_data(tmp_path, monkeypatch):
 
 
 def test_key_depends_on_what_work_uses(monkeypatch):
-    before = work_version.__wrapped__(reconstruction)
-    assert work_version.__wrapped__(reconstruction) == before
+    before = work_version.__wrapped__(fitted)
+    assert work_version.__wrapped__(fitted) == before
     monkeypatch.setitem(data.STAND_INS, "orl", (2, 2, 2))  # a constant of a function that it calls
-    assert work_version.__wrapped__(reconstruction) != before
+    assert work_version.__wrapped__(fitted) != before
 
 
 def test_nothing_is_kept_without_folder():

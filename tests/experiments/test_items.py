@@ -7,7 +7,7 @@ from laminar.experiments import ITEMS, Run, Skipped
 from laminar.experiments.data import images, views
 from laminar.experiments.page import section
 from laminar.experiments.result import markdown_table, paired
-from laminar.experiments.trigeorgis.reconstruction import svd_error
+from laminar.experiments.trigeorgis.models import svd_error
 
 SMALL = ("trigeorgis-table1", "trigeorgis-fig2", "xiao-table1", "zhao-table1")
 
