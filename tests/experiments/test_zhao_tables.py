@@ -6,11 +6,12 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.metrics import normalized_mutual_info_score
 
-from laminar.baselines import NgJordanWeiss, concat_features
+from laminar.baselines import NEMO, NgJordanWeiss, concat_features
 from laminar.experiments import data
 from laminar.experiments.cells import Cell
 from laminar.experiments.zhao import tables
 from laminar.experiments.zhao.printed import PRINTED
+from laminar.features import views_from_images
 
 
 @pytest.fixture(autouse=True)
@@ -68,6 +69,18 @@ def test_best_view_is_that_of_truth():
     X, y, _ = tables.faces_in_views("yale_mv", small=True)
     of_views = [normalized_mutual_info_score(y, NgJordanWeiss(3, random_state=0).fit_predict(view)) for view in X]
     assert_allclose(single[0], max(of_views))
+
+
+def test_features_are_those_of_first_view(tmp_path, monkeypatch):
+    pixels = np.random.default_rng(0).integers(0, 256, (12, 4096), dtype=np.uint8)
+    views = {"X1": pixels, "X2": np.eye(12), "X3": np.eye(12)}
+    np.savez(tmp_path / "yale_mv.npz", **views, y=np.repeat(np.arange(2, dtype=np.int16), 6))
+    monkeypatch.setenv("LAMINAR_DATA", str(tmp_path))
+    X = views_from_images(pixels, recipe="zhao", image_shape=(64, 64))
+    model = NEMO(2)
+    labels = NEMO(2, random_state=0).fit_predict(list(X.values()))
+    scores = tables.setting_scores("yale_mv", model, True, 0)
+    assert_allclose(scores["NMI"], normalized_mutual_info_score(np.repeat([0, 1], 6), labels))
 
 
 def test_cell_leaves_its_key():
