@@ -74,7 +74,13 @@ def scores(deep, plain):
         for k in (20, 70)
         for readout in ("raw", "auto")
     ]
-    baseline = {"method": "whitened", "rule": "baseline", "components": 0, "readout": "auto", "seed": 0}
+    baseline = {
+        "method": "partly whitened scores, rank graph",
+        "rule": "baseline",
+        "components": 0,
+        "readout": "auto",
+        "seed": 0,
+    }
     return pd.DataFrame([*rows, {**baseline, "accuracy": 0.9}])
 
 
@@ -89,3 +95,10 @@ def test_area_is_trapezoid_of_means():
     )
     area = areas_of(scores_of(found), "accuracy").loc[("a", "b", "raw"), 0]
     assert_allclose(area, 10 * 0.4 + 40 * 0.8)
+
+
+def test_samples_in_small_have_two_classes(run):
+    for name in (NAME, "pie_5pose_10id"):
+        data = models.samples(name, True)
+        assert len(np.unique(models.classes(name, True))) > 1
+        assert len(models.features_of(name, True, "gradient orientations")) == len(data.X)

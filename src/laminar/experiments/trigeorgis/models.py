@@ -17,7 +17,7 @@ from laminar.metrics import clustering_accuracy, normalized_mutual_information
 from laminar.recipes import trigeorgis as published
 
 from ..cells import Cell
-from ..data import images
+from ..data import SMALL, Images, images
 
 if TYPE_CHECKING:
     from ..run import Run
@@ -54,11 +54,11 @@ class Setting:
     first: int = 625
     plain: int = 1000
     layered: int = 100
-    curved: int = 20
+    curved: int = 10
 
     def of(self, run: Run) -> Setting:
         """Return the setting of a run: smaller if it is in small or the data are few."""
-        n = len(images(self.name, run.quick).X)
+        n = len(samples(self.name, run.quick).X)
         if run.quick:
             return replace(self, sizes=(20, 30), first=min(60, n // 2), plain=10, layered=10, curved=5)
         return replace(self, first=min(self.first, n // 2))
@@ -96,9 +96,20 @@ def models(k: int, first: int) -> dict[tuple[str, str], Any]:
     return {place: model.set_params(random_state=0) for place, model in found.items()}
 
 
+def samples(name: str, small: bool) -> Images:
+    """Return images; in small some of them, of two people or more."""
+    data = images(name, small)
+    if not small or len(np.unique(next(iter(data.attributes.values())))) > 1:
+        return data
+    whole = images(name)
+    keep = np.arange(0, len(whole.X), len(whole.X) // SMALL)
+    kept = {name: labels[keep] for name, labels in whole.attributes.items()}
+    return Images(whole.X[keep], kept, f"{whole.title} ({len(keep)} of {len(whole.X)} images)")
+
+
 def features_of(name: str, small: bool, features: str) -> np.ndarray:
     """Return images of unit norm, or the orientations of their gradients."""
-    data = images(name, small)
+    data = samples(name, small)
     if features == "pixels":
         return data.unit
     side = round(data.X.shape[1] ** 0.5)
@@ -107,7 +118,7 @@ def features_of(name: str, small: bool, features: str) -> np.ndarray:
 
 def classes(name: str, small: bool) -> np.ndarray:
     """Return the labels that clusters are compared with: those of the first attribute, identity where it is known."""
-    return next(iter(images(name, small).attributes.values()))
+    return next(iter(samples(name, small).attributes.values()))
 
 
 def fitted(name: str, small: bool, features: str, model: Any, readouts: Sequence[str], n_init: int) -> dict[str, float]:
@@ -146,7 +157,13 @@ def _scored(y: np.ndarray, found: np.ndarray, readout: str, seed: int) -> dict[s
     }
 
 
-def fits(run: Run, title: str, setting: Setting, only: Sequence[str] | None = None) -> pd.DataFrame:
+def fits(
+    run: Run,
+    title: str,
+    setting: Setting,
+    only: Sequence[str] | None = None,
+    without: Sequence[tuple[str, str]] = (),
+) -> pd.DataFrame:
     """Compute one fit of every model and size, the same for all items that ask for the same setting.
 
     Parameters
@@ -159,6 +176,8 @@ def fits(run: Run, title: str, setting: Setting, only: Sequence[str] | None = No
         Data, sizes and iterations.
     only : sequence of str or None, default=None
         Names of models; None takes all.
+    without : sequence of (str, str), default=()
+        Names and rules of models that are left out.
 
     Returns
     -------
@@ -169,7 +188,8 @@ def fits(run: Run, title: str, setting: Setting, only: Sequence[str] | None = No
     cells = []
     for k in setting.sizes:
         for (method, rule), model in models(k, setting.first).items():
-            if only is None or method in only or rule == "recommended":
+            wanted = only is None or method in only or rule == "recommended"
+            if wanted and (method, rule) not in without:
                 is_published = rule.startswith("published")
                 model.set_params(**(setting.limits(method) if is_published or run.quick else {}))
                 readouts = ("raw", "auto") if is_published else ("auto",)
