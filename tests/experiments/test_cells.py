@@ -52,6 +52,16 @@ def test_interrupted_run_keeps_results(tmp_path):
     assert COUNT == [0, 1]
 
 
+def fitted_in_place(model):
+    return counted(model.set_params(random_state=7).random_state)
+
+
+def test_work_may_change_its_arguments(tmp_path):
+    for _ in range(2):
+        Run(tmp_path).cells("models", [Cell({}, fitted_in_place, (NMF(2),))])
+    assert COUNT == [7]
+
+
 def test_cut_off_file_is_computed_again(tmp_path):
     Run(tmp_path).cells("squares", cells(n=1))
     (file,) = tmp_path.iterdir()

@@ -148,6 +148,12 @@ def test_summed_step_descends_where_the_printed_one_rises():
     assert np.diff(printed.objective_history_).max() > 1e-6
 
 
+def test_large_gamma_leaves_the_codes_their_size():
+    """The powers a_v^gamma are near 1e-200 here: only their ratios matter for the consensus."""
+    small, large = (fit(gamma=gamma, max_iter=30).layers_[-1].representation for gamma in (20.0, 700.0))
+    assert np.linalg.norm(large) > 0.5 * np.linalg.norm(small)
+
+
 @pytest.mark.filterwarnings("default:(gamma|consensus)=.*:UserWarning")
 def test_warnings():
     model = MultiViewDeepNMF((K1, K2), rule="published", max_iter=2, random_state=0)

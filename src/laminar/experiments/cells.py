@@ -10,6 +10,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -111,7 +112,8 @@ def _data_version(folder: str | None) -> str:
 def computed(cell: Cell) -> dict[str, float]:
     """Return the scores of a cell, and the seconds they took."""
     begin = time.perf_counter()
-    scores = {name: float(value) for name, value in cell.work(*cell.arguments).items()}
+    arguments = deepcopy(cell.arguments)  # a model that is fitted or set there does not change the key of the cell
+    scores = {name: float(value) for name, value in cell.work(*arguments).items()}
     return {**scores, "seconds": time.perf_counter() - begin}
 
 

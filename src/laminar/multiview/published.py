@@ -167,7 +167,8 @@ def algorithm(
                 if printed:
                     H = _printed_step(stack, graph, alpha, H)
             if not printed:
-                H = _summed_step(stacks, graphs, powers, alpha, H)
+                # Only ratios of the powers matter; the powers themselves are tiny for large gamma.
+                H = _summed_step(stacks, graphs, (a / a.max()) ** gamma, alpha, H)
             residuals = np.array([s.residual(H) + _penalty(g, alpha, H) for s, g in zip(stacks, graphs, strict=True)])
             a = residual_weights(residuals, gamma)
             monitor.step(float(powers @ residuals) / 2, partial(dict, H=H, weights=a))
