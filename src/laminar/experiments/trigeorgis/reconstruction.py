@@ -102,8 +102,8 @@ def _published(errors: pd.DataFrame, setting: Setting) -> str:
     m, k = max(ratios, key=lambda place: ratios[place])
     return (
         f"As published, {near} of {len(ratios)} errors are within 5 % of the printed ones; the farthest is {m} at {k} "
-        f"components, {errors.loc[(m, 'published'), k]:.2f} for {_printed(m, k):.2f}. Starts of Semi-NMF and the "
-        "weight of GNMF (100 here) are not printed."
+        f"components, {errors.loc[(m, 'published'), k]:.2f} for {_printed(m, k):.2f}. The weight of "
+        "GNMF is not printed (100 here, as in its own paper)."
     )
 
 
