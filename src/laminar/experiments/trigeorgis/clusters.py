@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -240,7 +241,8 @@ def draw_all(parts: dict[str, tuple[pd.DataFrame, Setting]]) -> Figure:
             mean = values.mean(axis=1)
             area = area_under_components(setting.sizes, mean)
             axes.plot(setting.sizes, mean, "o-" if i < 8 else "s--", ms=4, color=f"C{i}", label=f"{name} ({area:.1f})")
-        axes.set(title=title, xlabel="number of components", ylabel="clustering accuracy", ylim=(0, 1.02))
+        axes.set_title(fill(title, 40), fontsize=11)
+        axes.set(xlabel="number of components", ylabel="clustering accuracy", ylim=(0, 1.02))
         axes.grid(axis="y", alpha=0.4)
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), fontsize=8, frameon=False)

@@ -114,7 +114,7 @@ def depth(run: Run) -> Result:
     sentences.append(
         f"{counts['laminar']} configurations by Laminar's default, {counts['published']} of them as published from a "
         f"random start with {n_iter} iterations of each layer and of fine-tuning. Layers end with {top} components, "
-        f"the others are drawn from an exponential distribution with mean {mean}, sorted, and cut to {top} to {largest}. "
+        f"the others are exponential with mean {mean}, sorted, and cut to {top} to {largest}. "
         f"k-means has {N_INIT} starts. In linear layers fine-tuning is Semi-NMF from the start that pre-training made "
         "(docs/methods.md 5.1): depth changes that start, and how many iterations there are in all, nothing else."
     )
