@@ -50,6 +50,14 @@ def test_scores_are_those_of_the_clusters(no_data):
     assert len(np.unique(drawn)) == len(np.unique(attributes[PAPER[0]]))
 
 
+def test_drawn_samples_have_all_classes(no_data):
+    _, attributes = faces(RENDERED, False)
+    rows = drawn_samples(len(attributes["light"]))
+    assert len(np.unique(rows)) == len(rows)
+    for y in attributes.values():
+        assert len(np.unique(y[rows])) == len(np.unique(y))
+
+
 def test_share_of_variance_is_that_of_class_means(no_data):
     data, attributes = faces(RENDERED, True)
     X, y = data.unit, attributes["light"]

@@ -106,14 +106,15 @@ def explained(name: str, small: bool, attribute: str) -> dict[str, float]:
 
 
 def drawn_samples(n_samples: int) -> np.ndarray:
-    """Return the samples of the figure: as many as are drawn, at equal distances.
+    """Return the samples of the figure, drawn at random: at equal distances they might all have one light.
 
     Examples
     --------
-    >>> drawn_samples(1800)[:3].tolist(), len(drawn_samples(1800)), len(drawn_samples(96))
-    ([0, 6, 12], 300, 96)
+    >>> len(drawn_samples(1800)), len(drawn_samples(96))
+    (300, 96)
     """
-    return np.linspace(0, n_samples, min(N_DRAWN, n_samples), endpoint=False).astype(int)
+    n_drawn = min(N_DRAWN, n_samples)
+    return np.sort(np.random.default_rng(0).choice(n_samples, n_drawn, replace=False))
 
 
 def _places(features: np.ndarray) -> np.ndarray:
