@@ -169,7 +169,7 @@ def _models(k: int, weight: float, limits: dict[str, int]) -> dict[tuple[str, st
 def figure1(run: Run) -> Result:
     """Fig. 1: the slowest feature of each method against the marks, sequence by sequence."""
     names = list(UNITS) if run.quick else [*UNITS, *(f"{unit}, still head" for unit in UNITS)]
-    sequences = {name: list(run.seeds(1 if run.quick else 5)) for name in names}
+    sequences = {name: list(run.seeds(1 if run.quick else 3)) for name in names}
     is_real = "smile_video" in available()
     if is_real:  # one sequence: other random starts instead of other people
         sequences |= {"smile, mouth": [0]} if run.quick else {"smile, face": [0, 1, 2], "smile, mouth": [0, 1, 2]}
