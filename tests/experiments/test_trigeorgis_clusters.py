@@ -86,7 +86,7 @@ def scores(deep, plain):
 
 @pytest.mark.parametrize(("deep", "word"), [(0.6, "30.0 of 50"), (0.6, ": holds"), (0.3, ": does not hold")])
 def test_verdict_follows_scores(deep, word):
-    assert word in verdict_of(scores(deep, 0.4))
+    assert word in verdict_of(scores(deep, 0.4), models.Setting(NAME))
 
 
 def test_area_is_trapezoid_of_means():
@@ -102,3 +102,9 @@ def test_samples_in_small_have_two_classes(run):
         data = models.samples(name, True)
         assert len(np.unique(models.classes(name, True))) > 1
         assert len(models.features_of(name, True, "gradient orientations")) == len(data.X)
+
+
+@pytest.mark.parametrize(("error", "is_unfinished"), [(6.5, False), (8.3, True)])
+def test_error_above_print_is_said(error, is_unfinished):
+    found = pd.DataFrame([{"method": "Deep Semi-NMF", "rule": "published", "components": 40, "error": error}])
+    assert ("not converged" in clusters.unfinished(found, 40, 6.5)) == is_unfinished

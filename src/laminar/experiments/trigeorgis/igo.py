@@ -43,7 +43,7 @@ def orientations(run: Run) -> Result:
         title,
         found,
         [(caption, table)],
-        verdict_of(scores),
+        verdict_of(scores, setting),
         sentences,
         lambda: draw(scores, setting, f"{data.title}, {features}"),
     )
