@@ -56,6 +56,11 @@ class Setting:
     layered: int = 100
     curved: int = 10
 
+    @property
+    def middle(self) -> int:
+        """The size at which starts and iterations are compared."""
+        return self.sizes[(len(self.sizes) - 1) // 2]
+
     def of(self, run: Run) -> Setting:
         """Return the setting of a run: smaller if it is in small or the data are few."""
         n = len(samples(self.name, run.quick).X)
@@ -189,7 +194,8 @@ def fits(
     for k in setting.sizes:
         for (method, rule), model in models(k, setting.first).items():
             wanted = only is None or method in only or rule == "recommended"
-            if wanted and (method, rule) not in without:
+            elsewhere = rule == "published, random start" and k != setting.middle
+            if wanted and not elsewhere and (method, rule) not in without:
                 is_published = rule.startswith("published")
                 model.set_params(**(setting.limits(method) if is_published or run.quick else {}))
                 readouts = ("raw", "auto") if is_published else ("auto",)

@@ -64,7 +64,7 @@ def table1(run: Run) -> Result:
 
 def _longer(run: Run, setting: Setting) -> pd.DataFrame:
     """Fit layers as published for twice as many iterations, at one size."""
-    k, cells = setting.sizes[len(setting.sizes) // 2 - 1 if len(setting.sizes) > 2 else 0], []
+    k, cells = setting.middle, []
     for method in ("Deep Semi-NMF", "Deep Semi-NMF tanh", "Multi-layer NMF"):
         model = models(k, setting.first)[method, "published"]
         model.set_params(**{name: 2 * limit for name, limit in setting.limits(method).items()})

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NAME, STAND_IN = "caltech101", "tdt2_small"
 N_WORDS = 500
 SMALL = 15  # samples a class of a run in small
-DRAWS = 5  # not ten: a draw of ten classes is of 1200 samples and more
+DRAWS = 3  # not ten: a draw of ten classes is of 1200 samples and more
 
 
 @lru_cache(maxsize=2)
