@@ -53,9 +53,9 @@ def test_shares_are_powers_of_weights(model):
 # Sentences
 
 
-def test_settled_is_where_objective_stays():
-    assert curves._settled((1, 2, 5, 9), np.array([[9.0], [4.0], [1.01], [1.0]])) == 5
-    assert curves._settled((1, 2), np.array([[1.0], [1.0]])) == 1
+def test_objective_is_constant_from_where_it_stays():
+    assert curves._constant_from((1, 2, 5, 9), np.array([[9.0], [4.0], [1.01], [1.0]])) == 5
+    assert curves._constant_from((1, 2), np.array([[1.0], [1.0]])) == 1
 
 
 def test_converged_fit_stays():
@@ -70,7 +70,7 @@ def test_verdict_names_best_value():
     rows += [("[500 50]", gamma, seed, nmi) for gamma, nmi in ((0.5, 0.4), (5.0, 0.65)) for seed in (0, 1)]
     found = pd.DataFrame(rows, columns=["layers", "gamma", "seed", "NMI"]).assign(rule="published")
     others = pd.DataFrame({"method": ["NEMO"], "NMI": [0.8]})
-    verdict, sentences = curves._told(found, others, "gamma")
+    verdict, sentences = curves._findings(found, others, "gamma")
     assert "0.5 (0.700) for [100 50], 5 (0.650) for [500 50]" in verdict
     assert "from 0.400 to 0.700" in verdict
     assert sentences[0] == "[100 50] is the best of the three sizes for 1 of the 2 values."

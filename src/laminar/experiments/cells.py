@@ -72,7 +72,7 @@ def code_version() -> str:
 def work_version(work: Callable) -> str:
     """Return a hash of a function of the experiments and of all functions and constants there that it uses.
 
-    So that what an item says of its results, and how it draws them, can change without computing them again.
+    So that what an item states of its results, and how it draws them, can change without computing them again.
 
     Examples
     --------

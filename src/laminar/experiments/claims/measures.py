@@ -33,7 +33,7 @@ class Claim:
     holds, partly : float
         From where on, or up to where, the claim holds, and holds in part.
     at_most : bool, default=False
-        Whether small numbers are those that speak for the claim.
+        Whether small numbers are those that support the claim.
     seeds : int, default=3
         Seeds of which the median is taken.
     """
@@ -48,7 +48,7 @@ class Claim:
     seeds: int = 3
 
     def verdict(self, value: float) -> str:
-        """Return what the number says of the claim."""
+        """Return the verdict of a number on the claim."""
         sign = -1 if self.at_most else 1
         if sign * value >= sign * self.holds:
             return "holds"

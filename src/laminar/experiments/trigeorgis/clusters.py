@@ -185,7 +185,7 @@ def table_of(found: pd.DataFrame, scores: pd.DataFrame, printed: dict[str, float
 
 
 def verdict_of(scores: pd.DataFrame, setting: Setting, what: str = "") -> str:
-    """Say whether the claim holds as published, and what is first."""
+    """State whether the claim holds as published, and what is first."""
     areas = areas_of(scores, "accuracy").mean(axis=1)
     raw: pd.Series = areas.xs(("published", RAW), level=("rule", "readout"))
     others = raw[[name for name in raw.index if not name.startswith("Deep")]]
@@ -204,16 +204,16 @@ def verdict_of(scores: pd.DataFrame, setting: Setting, what: str = "") -> str:
 def compared(scores: pd.DataFrame) -> list[str]:
     """Compare Deep Semi-NMF and Semi-NMF on the same sizes and seeds, by both read-outs."""
     over = ["components", "seed"]
-    told = []
+    parts = []
     for rule, readout in (("published", RAW), ("published", OURS), ("laminar", OURS)):
         part = scores[(scores["rule"] == rule) & (scores["readout"] == readout)]
-        said = paired(part, "accuracy", "method", "Deep Semi-NMF", "Semi-NMF", over)
-        told.append(f"{rule}, {LABEL[readout]}: {said}.")
-    return told
+        difference = paired(part, "accuracy", "method", "Deep Semi-NMF", "Semi-NMF", over)
+        parts.append(f"{rule}, {LABEL[readout]}: {difference}.")
+    return parts
 
 
 def start_of(scores: pd.DataFrame, k: int) -> list[str]:
-    """Say what the start of the published rules changes, with k components."""
+    """State what the start of the published rules changes, with k components."""
     raw = scores[(scores["components"] == k) & (scores["readout"] == RAW)]
     means = raw.groupby(["method", "rule"])["accuracy"].mean()
     parts = [
@@ -221,12 +221,12 @@ def start_of(scores: pd.DataFrame, k: int) -> list[str]:
         for method in ("Semi-NMF", "Deep Semi-NMF")
         if (method, "published, random start") in means.index
     ]
-    told = f"Accuracy of raw codes with {k} components from singular values, as printed, and from a random start"
-    return [f"{told}: {', '.join(parts)}."] if parts else []
+    caption = f"Accuracy of raw codes with {k} components from singular values, as printed, and from a random start"
+    return [f"{caption}: {', '.join(parts)}."] if parts else []
 
 
 def unfinished(found: pd.DataFrame, k: int, printed: float) -> str:
-    """Say that layers as published are not converged where their error is above the printed one."""
+    """State that layers as published are not converged where their error is above the printed one."""
     place = (found["method"] == "Deep Semi-NMF") & (found["rule"] == "published") & (found["components"] == k)
     error = float(found.loc[place, "error"].iloc[0])
     if error <= 1.05 * printed:
@@ -238,7 +238,7 @@ def unfinished(found: pd.DataFrame, k: int, printed: float) -> str:
 
 
 def how(setting: Setting) -> str:
-    """Say how many starts, seeds and iterations there were."""
+    """State how many starts, seeds and iterations there were."""
     return (
         f"All have k-means with {N_INIT} starts and {SEEDS} seeds, and one fit. Areas over {setting.sizes[0]} to "
         f"{setting.sizes[-1]} components ({len(setting.sizes)} sizes) are rescaled to 50. Layered models have "

@@ -124,7 +124,7 @@ def depth(run: Run) -> Result:
 
 
 def effect(part: pd.DataFrame, score: str) -> str:
-    """Say how accuracy changes with the number of layers, with two tests.
+    """State how accuracy changes with the number of layers, with two tests.
 
     Parameters
     ----------
@@ -144,15 +144,15 @@ def effect(part: pd.DataFrame, score: str) -> str:
     """
     groups = {layers: values.to_numpy() for layers, values in part.groupby("layers")[score]}
     least, most = min(groups), max(groups)
-    told = f"{most} - {least} layers: {groups[most].mean() - groups[least].mean():+.3f}"
+    gain = f"{most} - {least} layers: {groups[most].mean() - groups[least].mean():+.3f}"
     if np.ptp(part[score]) == 0:
-        return f"{told}, all are equal"
+        return f"{gain}, all are equal"
     correlation = spearmanr(part["layers"], part[score]).statistic
-    return f"{told}, Kruskal-Wallis p = {kruskal(*groups.values()).pvalue:.2g}, rank correlation {correlation:+.2f}"
+    return f"{gain}, Kruskal-Wallis p = {kruskal(*groups.values()).pvalue:.2g}, rank correlation {correlation:+.2f}"
 
 
 def verdict_of(found: pd.DataFrame) -> str:
-    """Say whether more layers help, as published on raw codes and with Laminar's default."""
+    """State whether more layers help, as published on raw codes and with Laminar's default."""
     parts = []
     for rule, readout in (("published", "raw"), ("laminar", "auto")):
         part = found[found["rule"] == rule]

@@ -169,7 +169,7 @@ def fits(
     only: Sequence[str] | None = None,
     without: Sequence[tuple[str, str]] = (),
 ) -> pd.DataFrame:
-    """Compute one fit of every model and size, the same for all items that ask for the same setting.
+    """Compute one fit of every model and size, the same for all items of the same setting.
 
     Parameters
     ----------

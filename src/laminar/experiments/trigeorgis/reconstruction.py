@@ -79,13 +79,13 @@ def _printed(method: str, k: int) -> float:
 
 def _verdict(errors: pd.DataFrame, setting: Setting) -> str:
     reached = [errors.loc[(m, "laminar"), k] <= _printed(m, k) + 0.005 for m in TABLE_1 for k in setting.sizes]
-    told = f"Laminar's default of that name is at or below the printed error in {sum(reached)} of {len(reached)} cells"
+    count = f"Laminar's default of that name is at or below the printed error in {sum(reached)} of {len(reached)} cells"
     above = [m for m in TABLE_1 if any(errors.loc[(m, "laminar"), k] > _printed(m, k) + 0.005 for k in setting.sizes)]
-    return f"{told}; above it: {', '.join(above)}." if above else f"{told}."
+    return f"{count}; above it: {', '.join(above)}." if above else f"{count}."
 
 
 def _stacked(errors: pd.DataFrame, setting: Setting) -> str:
-    """Say how far a stack of non-negative layers is from one layer of the same size."""
+    """State how far a stack of non-negative layers is from one layer of the same size."""
     stack, one = errors.loc[("Multi-layer NMF", "laminar")], errors.loc[("NMF (MUL)", "laminar")]
     k = setting.sizes[-1]
     return (
@@ -96,7 +96,7 @@ def _stacked(errors: pd.DataFrame, setting: Setting) -> str:
 
 
 def _published(errors: pd.DataFrame, setting: Setting) -> str:
-    """Say how far the published rules, as run here, are from the printed errors."""
+    """State how far the published rules, as run here, are from the printed errors."""
     ratios = {(m, k): errors.loc[(m, "published"), k] / _printed(m, k) - 1 for m in TABLE_1 for k in setting.sizes}
     near = sum(abs(ratio) <= 0.05 for ratio in ratios.values())
     m, k = max(ratios, key=lambda place: ratios[place])
@@ -108,7 +108,7 @@ def _published(errors: pd.DataFrame, setting: Setting) -> str:
 
 
 def _order(errors: pd.DataFrame, setting: Setting) -> str:
-    """Say whether the order of the claim holds, as published and with Laminar's defaults."""
+    """State whether the order of the claim holds, as published and with Laminar's defaults."""
     parts = []
     for rule in ("published", "laminar"):
         of_rule = errors.xs(rule, level="rule")
@@ -123,7 +123,7 @@ def _order(errors: pd.DataFrame, setting: Setting) -> str:
 
 
 def _iterations(setting: Setting, found: pd.DataFrame, longer: pd.DataFrame) -> str:
-    """Say at how many iterations layers were stopped, and what as many again change."""
+    """State at how many iterations layers were stopped, and what as many again change."""
     before = found[found["rule"] == "published"].set_index(["method", "components"])["error"]
     changes = [
         f"{row.method} {before[row.method, row.components]:.2f} to {row.error:.2f}" for row in longer.itertuples()

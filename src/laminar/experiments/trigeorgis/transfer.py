@@ -46,7 +46,7 @@ def transfer(
         begin = time.perf_counter()
         source = None
         if start in WEIGHTS:
-            source = _source(activation, rule, layers, WEIGHTS[start], steps, seed).fit(faces[train], people[train])
+            source = labelled(faces[train], people[train], WEIGHTS[start], activation, rule, layers, steps, seed)
             codes, truth = source.transform(faces[~train], readout="raw"), people[~train]
             means = KMeans(len(np.unique(truth)), n_init=n_init, random_state=seed)
             scores[f"{start}: validation"] = clustering_accuracy(truth, means.fit_predict(codes))
@@ -76,14 +76,30 @@ def training_people(people: np.ndarray, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).permutation(distinct)[: round(2 * len(distinct) / 3)]
 
 
-def _source(activation: str | None, rule: str, layers: tuple[int, int], weight: float, steps: int, seed: int) -> Any:
+def labelled(
+    X: np.ndarray,
+    y: np.ndarray,
+    weight: float,
+    activation: str | None,
+    rule: str,
+    layers: tuple[int, int],
+    steps: int,
+    seed: int,
+) -> Any:
+    """Return Deep WSF of X, labels on the top layer; of the published rule without activation its top layer.
+
+    Fine-tuning by Algorithm 2 is then the published rule of WSF from the pre-trained codes, as in `fine_tuned`.
+    """
     settings: dict[str, Any] = {"alphas": weight, "random_state": seed}
     if activation is not None:
         settings |= {"activation": activation, "max_iter": steps}
-    if rule == "published":
-        limits = {"max_iter": steps, "pretraining_max_iter": steps}
-        return published.deep_wsf(layers, attribute_layers=None, **{**settings, **limits})
-    return DeepWSF(layers, **settings)
+    if rule == "laminar":
+        return DeepWSF(layers, **settings).fit(X, y)
+    settings |= {"attribute_layers": None, "pretraining_max_iter": steps}
+    if activation is not None:
+        return published.deep_wsf(layers, **settings).fit(X, y)
+    codes = published.deep_wsf(layers, max_iter=0, **settings).fit(X, y).layers_[-1].representation
+    return published.wsf(layers[1], alpha=weight, init=(codes, None), max_iter=steps, random_state=seed).fit(X, y)
 
 
 def fine_tuned(
@@ -163,8 +179,8 @@ def figure7(run: Run) -> Result:
             "identities on the top layer; lambda is chosen by the clusters of the others. Other poses of CMU PIE would "
             f"show the target's own people{'.' if data.title.startswith(TARGET) else ', as a rendered target may.'}",
             f"Layers {first}-k, at most {steps} iterations a stage as published; stanh {narrow}-{sizes[1]}, {few} "
-            f"iterations. k-means with {n_init} starts, {n_people} clusters. Algorithm 1 runs as the Semi-NMF that it "
-            "is (docs/methods.md 5.1).",
+            f"iterations. k-means with {n_init} starts, {n_people} clusters. Algorithms 1 and 2 run as the Semi-NMF "
+            "and the WSF that they are for the top layer (docs/methods.md 5.1).",
             f"Printed areas (XM2VTS, 20 to 70 components): {PRINTED['own']:.2f} from its own pre-training, "
             f"{PRINTED['pre-trained on XM2VTS']:.2f} from XM2VTS.",
         ],
@@ -253,18 +269,18 @@ def _verdict(found: pd.DataFrame, plain: pd.DataFrame, chosen: dict) -> str:
 
 
 def _sentences(found: pd.DataFrame, chosen: dict) -> list[str]:
-    said = []
+    parts = []
     for model, rule in chosen:
         part = _compared(found, chosen, model, rule)
         scores = (f"accuracy, {'raw' if rule == 'published' else 'read-out'}", "iterations")
         differences = [paired(part, score, "start", "auxiliary", "own", ["components", "seed"]) for score in scores]
-        said.append(f"{model}, {rule}: {'; '.join(differences)}.")
+        parts.append(f"{model}, {rule}: {'; '.join(differences)}.")
     without, with_labels = WEIGHTS
     labels = [
         paired(found[found["model"] == "linear"], score, "start", with_labels, without, ["rule", "components", "seed"])
         for score in ("accuracy, raw", "accuracy, read-out")
     ]
-    return [*said, f"What the labels of the auxiliary set add, linear: {'; '.join(labels)}."]
+    return [*parts, f"What the labels of the auxiliary set add, linear: {'; '.join(labels)}."]
 
 
 def _curves(found: pd.DataFrame, plain: pd.DataFrame, chosen: dict, sizes: tuple[int, ...], title: str) -> Any:

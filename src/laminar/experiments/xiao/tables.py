@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SCORES = {"accuracy": "accuracy", "nmi": "NMI"}
 HIDDEN = "accuracy, labels not given"
 SHARE = 0.1  # of the labels of each class, at least one
-UP = ", labels rounded up"  # 10 % of 11 images are 1.1: the paper has not said whether these are one label or two
+UP = ", labels rounded up"  # 10 % of 11 images are 1.1: the paper leaves open whether these are one label or two
 N_INIT = 20  # starts of k-means, for all
 DRAWS = 10
 
@@ -320,7 +320,7 @@ def _findings(found: pd.DataFrame, name: str | None) -> tuple[str, list[str]]:
     def both(key: tuple[str, str]) -> str:
         return f"{means[key]['accuracy']:.2f} / {means[key]['nmi']:.2f}"
 
-    said = []
+    parts = []
     for suffix in dict.fromkeys(UP if rule.endswith(UP) else "" for _, rule in means):
         ours = [key for key in means if key[1] == f"laminar{suffix}" and key[0].startswith("cdNMF")]
         best = max(ours, key=lambda key: means[key]["accuracy"] + means[key]["nmi"])
@@ -337,9 +337,9 @@ def _findings(found: pd.DataFrame, name: str | None) -> tuple[str, list[str]]:
             ]
             text += f" ({', '.join(missed)})" if missed else " (reached)"
         others = [("AttributeLayers", f"recommended{suffix}"), ("pooled LDA, same labels", f"baseline{suffix}")]
-        said.append(f"{text}, AttributeLayers {both(others[0])}, pooled LDA told the same labels {both(others[1])}")
+        parts.append(f"{text}, AttributeLayers {both(others[0])}, pooled LDA told the same labels {both(others[1])}")
     printed_best = "" if name is None else ", at most {accuracy:.2f} / {nmi:.2f} printed".format(**target)
-    verdict = f"Accuracy / NMI of Laminar's best class-driven default{printed_best}: {'; '.join(said)}."
+    verdict = f"Accuracy / NMI of Laminar's best class-driven default{printed_best}: {'; '.join(parts)}."
     sentences = []
     for suffix in dict.fromkeys(UP if rule.endswith(UP) else "" for _, rule in means):
         rows = found[found["rule"].isin([f"published{suffix}", "published"])].drop_duplicates(

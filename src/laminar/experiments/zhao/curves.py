@@ -119,7 +119,7 @@ def figure2(run: Run) -> Result:
         rows[rule] = {
             "iterations": mean_and_spread(part["iterations"], 0),
             "iterations that raise the objective": mean_and_spread(part["rises"], 0),
-            "settled": str(_settled(points, objective)),
+            "objective is constant from": str(_constant_from(points, objective)),
             **{f"NMI, {i}": mean_and_spread(nmi[points.index(i)], 3) for i in (1, 5, 14, 30, 100, 150) if i in points},
             "best NMI at": str(points[int(nmi.mean(axis=1).argmax())]),
             "seconds": f"{part['seconds'].mean():.1f}",
@@ -130,8 +130,9 @@ def figure2(run: Run) -> Result:
     rises = found.groupby("rule", sort=False)["rises"].mean()
     best = int(mean.argmax())
     verdict = (
-        f"as published the objective has settled by iteration {_settled(points, objective)} of {points[-1]}; NMI is "
-        f"{mean[0]:.3f} after the first and {mean[-1]:.3f} after the last, at most {mean[best]:.3f}, at {points[best]}."
+        f"as published the objective is near its last value from iteration {_constant_from(points, objective)} of "
+        f"{points[-1]} on; NMI is {mean[0]:.3f} after the first and {mean[-1]:.3f} after the last, at most "
+        f"{mean[best]:.3f}, at {points[best]}."
     )
     sentences = [
         f"Iterations that raise the objective: {rises['published']:.0f} as published with gamma = .5, "
@@ -167,7 +168,7 @@ def _curves(part: pd.DataFrame, points: Sequence[int]) -> tuple[np.ndarray, np.n
     return objective.to_numpy(float).T, nmi.to_numpy(float).T
 
 
-def _settled(points: Sequence[int], objective: np.ndarray) -> int:
+def _constant_from(points: Sequence[int], objective: np.ndarray) -> int:
     """Return the iteration from which the mean objective stays within a hundredth of its range from its last value."""
     mean = objective.mean(axis=1)
     far = np.abs(mean - mean[-1]) > 0.01 * np.ptp(mean)
@@ -235,7 +236,7 @@ def figure4(run: Run) -> Result:
 
 
 def _parameter(run: Run, name: str, parameter: str, grid: Sequence[float], fixed: dict[str, float]) -> Result:
-    """Compute and tell one of the two figures."""
+    """Compute one of the two figures."""
     _, y, what = views(NAME, run.quick)
     c, seeds = len(np.unique(y)), run.seeds(2)
     sizes = SIZES[:1] if run.quick else SIZES
@@ -272,7 +273,7 @@ def _parameter(run: Run, name: str, parameter: str, grid: Sequence[float], fixed
     setting = "beta = .1" if parameter == "gamma" else "gamma = .5"
     result.title = f"Zhao et al., Fig. {number}: NMI by {parameter}, {setting}, {what}"
     result.tables = [(f"NMI by {parameter}, mean and deviation of {len(seeds)} runs", table)]
-    result.verdict, result.sentences = _told(found, others, parameter)
+    result.verdict, result.sentences = _findings(found, others, parameter)
 
     def draw() -> Any:
         from laminar.plots import score_curves
@@ -292,7 +293,7 @@ def _layers(layers: tuple[int, ...]) -> str:
     return f"[{' '.join(map(str, layers))}]"
 
 
-def _told(found: pd.DataFrame, others: pd.DataFrame, parameter: str) -> tuple[str, list[str]]:
+def _findings(found: pd.DataFrame, others: pd.DataFrame, parameter: str) -> tuple[str, list[str]]:
     """Return verdict and sentences: the best value for each size, how much it matters, and the best size."""
     as_published = found[found["rule"] == "published"]
     means = as_published.pivot_table(index="layers", columns=parameter, values="NMI", sort=False)

@@ -103,17 +103,17 @@ def layers(run: Run) -> Result:
     table.index = pd.MultiIndex.from_tuples(rows, names=["method", "rule", "layer"])
     means = found.groupby("rule", sort=False).mean(numeric_only=True)
     steps = ("views", "layer 1", "layer 2")
-    told = {rule: [float(means.loc[rule, f"scatter, {step}"]) for step in steps] for rule in ("published", "laminar")}
-    moves = ["gather" if step < 0 else "spread" for step in np.diff(told["published"])]
+    ratios = {rule: [float(means.loc[rule, f"scatter, {step}"]) for step in steps] for rule in ("published", "laminar")}
+    moves = ["gather" if step < 0 else "spread" for step in np.diff(ratios["published"])]
     nmi = [float(means.loc["published", f"NMI, {step}"]) for step in steps]
     verdict = (
         f"as published classes {moves[0]} from the views to the first layer and {moves[1]} from there to the last one: "
-        f"scatter within classes over that between them {_listed(told['published'], 2)}, NMI of k-means "
+        f"scatter within classes over that between them {_listed(ratios['published'], 2)}, NMI of k-means "
         f"{_listed(nmi, 3)}."
     )
     other = means.loc["baseline", "scatter, principal scores"]
     sentences = [
-        f"With Laminar's rule the scatter ratio is {_listed(told['laminar'], 2)}; the joined views reduced to as "
+        f"With Laminar's rule the scatter ratio is {_listed(ratios['laminar'], 2)}; the joined views reduced to as "
         f"many principal scores as the last layer has codes have {other:.2f}.",
         f"Hidden codes of all views are side by side; all have k-means with {N_INIT} starts, of codes as they are.",
     ]
@@ -121,7 +121,7 @@ def layers(run: Run) -> Result:
     def draw() -> Figure:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            shown = {f"{methods[rule]}, {rule}": codes_by_layer(data, models[rule], 0) for rule in told}
+            shown = {f"{methods[rule]}, {rule}": codes_by_layer(data, models[rule], 0) for rule in ratios}
         return _drawn(shown, y)
 
     caption = f"Layers {list(sizes)}; means of {len(run.seeds(5))} runs"

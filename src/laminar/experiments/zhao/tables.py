@@ -228,7 +228,7 @@ def _comparisons(found: pd.DataFrame) -> list[str]:
 
 
 def _distances(found: pd.DataFrame, printed: dict) -> list[str]:
-    """Say how far the published rules are from what is printed."""
+    """State how far the published rules are from what is printed."""
     if not printed:
         return []
     means = found[found["rule"] == "published"].groupby("method", sort=False)[[*SCORES]].mean()
