@@ -69,6 +69,16 @@ def test_page_has_what_was_found_and_what_was_skipped(two_items, tmp_path, capsy
     assert "**Found.** the largest is 1." in (tmp_path / "reproduction" / "lee-table1.md").read_text()
 
 
+def test_an_item_that_fails_does_not_cost_the_others(two_items, monkeypatch, tmp_path, capsys):
+    def broken(run: Run) -> Result:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setitem(ITEMS, "lee-fig1", Item("lee-fig1", "It is drawn.", broken))
+    assert command("all", "--quick", "-o", tmp_path, "--jobs", 1) == 1
+    assert "lee-fig1 failed, and the page is without them" in capsys.readouterr().err
+    assert "the largest is 1." in (tmp_path / "reproduction.md").read_text()
+
+
 def test_whole_run_is_not_called_small(two_items, tmp_path):
     assert not command("lee-table1", "-o", tmp_path, "--jobs", 1)
     assert not (tmp_path / "reproduction.md").exists()  # the page is of all items

@@ -102,7 +102,7 @@ def session(quiet: bool, as_json: bool, debug: bool) -> Iterator[Terminal]:
     except Exception as error:
         if debug:
             traceback.print_exc()
-        if _is_interrupt(error):
+        if is_interrupt(error):
             fail(_stopped(terminal), FAILURE)
         fail(sentence(error), exit_code(error))
     finally:
@@ -163,7 +163,7 @@ def sentence(error: Exception) -> str:
     return f"{type(error).__name__}: {text}. This should not happen: run it again with --debug to see where."
 
 
-def _is_interrupt(error: BaseException | None) -> bool:
+def is_interrupt(error: BaseException | None) -> bool:
     """Whether an error is due to Ctrl-C: inside compiled code it arrives as the cause of a SystemError."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__

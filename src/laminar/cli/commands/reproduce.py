@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..options import Debug, Json, Quiet
-from ..terminal import Terminal, session, table
+from ..terminal import Terminal, is_interrupt, sentence, session, table
 
 if TYPE_CHECKING:
     from laminar.experiments import Item, Result, Run, Skipped
@@ -62,11 +62,31 @@ def reproduce(
             raise ValueError(f"there is no item {item!r}. Known: all, {', '.join(known)}.")
         folder = output / "reproduction"
         run = Run(folder / "cells", quick=quick, n_jobs=jobs, reports=_reports(terminal))
-        chosen = list(known.values()) if item == "all" else [known[item]]
-        results = {found.name: _made(found, run, folder, terminal) for found in chosen}
-        if item == "all":
+        if item != "all":
+            results, failed = {item: _made(known[item], run, folder, terminal)}, []
+        else:
+            results, failed = _all_made(known, run, folder, terminal, debug=debug)
             _write_text(output / "reproduction.md", page(results, folder, quick=quick), terminal)
         terminal.finish({"items": {name: _facts(result) for name, result in results.items()}, "output": output})
+        if failed:
+            raise RuntimeError(f"{', '.join(failed)} failed, and the page is without them; all others are complete.")
+
+
+def _all_made(
+    items: dict[str, Item], run: Run, folder: Path, terminal: Terminal, *, debug: bool
+) -> tuple[dict[str, Result | Skipped], list[str]]:
+    """Compute all items; return what they found, and the names of those that failed: hours of others are not lost."""
+    results: dict[str, Result | Skipped] = {}
+    failed = []
+    for name, item in items.items():
+        try:
+            results[name] = _made(item, run, folder, terminal)
+        except Exception as error:
+            if debug or is_interrupt(error):
+                raise
+            terminal.inform(f"{name}: failed. {sentence(error)}")
+            failed.append(name)
+    return results, failed
 
 
 def _reports(terminal: Terminal) -> Any:
@@ -114,8 +134,8 @@ def _show(result: Result, terminal: Terminal) -> None:
             for place, row in zip(found.index, found.to_numpy(), strict=True)
         ]
         terminal.show(table(caption, [*names, *map(str, found.columns)], rows, text=range(len(names))))
-    for sentence in [result.verdict, *result.sentences]:
-        terminal.show(sentence)
+    for text in [result.verdict, *result.sentences]:
+        terminal.show(text)
 
 
 def _write(item: Item, result: Result, folder: Path, terminal: Terminal) -> None:

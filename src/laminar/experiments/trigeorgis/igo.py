@@ -34,7 +34,7 @@ def orientations(run: Run) -> Result:
     scores = scores_of(found)
     is_exact = data.title == setting.name
     table = table_of(found, scores, AREAS if is_exact else {})
-    sentences = [*compared(scores), *start_of(scores), how(setting)]
+    sentences = [*compared(scores), *start_of(scores, setting.middle), how(setting)]
     if is_exact:
         sentences.append("The printed areas are over six sizes from 20 to 70, ours over three of them.")
     title = f"Trigeorgis et al., figures of gradient orientations: clusters, {data.title}"

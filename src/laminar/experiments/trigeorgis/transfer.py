@@ -174,8 +174,8 @@ def figure7(run: Run) -> Result:
             "identities on the top layer; lambda is chosen by the clusters of the others. Other poses of CMU PIE would "
             f"show the target's own people{'.' if data.title.startswith(TARGET) else ', as a rendered target may.'}",
             f"Layers {first}-k, at most {steps} iterations a stage as published, {min(steps, SOURCE_STEPS)} of "
-            f"Algorithm 2; stanh {narrow}-{sizes[1]}, {few} iterations. k-means with {n_init} starts, {n_people} clusters. "
-            "Algorithm 1 runs as the Semi-NMF that it is (docs/methods.md 5.1).",
+            f"Algorithm 2; stanh {narrow}-{sizes[1]}, {few} iterations. k-means with {n_init} starts, {n_people} "
+            "clusters. Algorithm 1 runs as the Semi-NMF that it is (docs/methods.md 5.1).",
             f"Printed areas (XM2VTS, 20 to 70 components): {PRINTED['own']:.2f} from its own pre-training, "
             f"{PRINTED['pre-trained on XM2VTS']:.2f} from XM2VTS.",
         ],
