@@ -154,10 +154,10 @@ def _models(k: int, weight: float, limits: dict[str, int]) -> dict[tuple[str, st
         "NMF": published.nmf(k, **limits),
         "SFA": published.sfa(k),
     }
-    laminar = {"SFNMF": SlowFeatureNMF(), "GNMF": GNMF(k), "NMF": NMF(k), "SFA": SlowFeatureAnalysis()}
+    defaults = {"SFNMF": SlowFeatureNMF(), "GNMF": GNMF(k), "NMF": NMF(k), "SFA": SlowFeatureAnalysis()}
     models: dict[tuple[str, str], Any] = {}
     for method in as_published:
-        models |= {(method, "published"): as_published[method], (method, "laminar"): laminar[method]}
+        models |= {(method, "published"): as_published[method], (method, "laminar"): defaults[method]}
     return models | {("PCA", "baseline"): PCA(k, svd_solver="full")}
 
 
