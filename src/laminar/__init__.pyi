@@ -20,11 +20,11 @@ from .deep.semi import DeepSemiNMF as DeepSemiNMF
 from .deep.wsf import DeepWSF as DeepWSF
 from .ensemble.cluster_ensemble import ClusterEnsemble as ClusterEnsemble
 from .ensemble.multiple_clusterings import MultipleClusterings as MultipleClusterings
+from .evaluation.layers import layer_clusters as layer_clusters
+from .evaluation.layers import layer_features as layer_features
 from .evaluation.penalty import select_penalty as select_penalty
 from .evaluation.selection import select_layers as select_layers
 from .evaluation.tables import layer_attribute_table as layer_attribute_table
-from .evaluation.tables import layer_clusters as layer_clusters
-from .evaluation.tables import layer_features as layer_features
 from .io.dataset import Dataset as Dataset
 from .io.read import read as read
 from .multiview.deep_nmf import MultiViewDeepNMF as MultiViewDeepNMF

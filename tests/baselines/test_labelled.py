@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from laminar import layer_attribute_table
+from laminar import SemiNMF, layer_attribute_table
 from laminar.baselines import LabelSpreading, PooledLDA
 from laminar.datasets import make_attributes, partial_labels
 from reference import discriminants as reference
@@ -129,3 +129,20 @@ def test_rows_of_the_table(model):
     assert list(table.index) == ["chance", f"shape ({widths[0]})", f"light ({widths[1]})"]
     assert table.loc[table.index[1], ("shape", "accuracy")] > 0.7
     assert list(layer_attribute_table(fitted, X, truth).index[:2]) == ["chance", f"X ({X.shape[1]})"]
+
+
+def test_baselines_beside_a_model():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(PARTIAL, columns=["shape", "light"])
+    truth = pandas.DataFrame(Y, columns=["shape", "light"]).where(frame < 0, -1)
+    model = SemiNMF(4, random_state=0).fit(X)
+    baselines = {"LDA": PooledLDA().fit(X, frame), "spreading": LabelSpreading().fit(X, frame[["shape"]])}
+    options = {"n_init": 3, "random_state": 1}
+    table = layer_attribute_table(model, X, truth, baselines=baselines, **options)
+    assert list(table.index) == ["chance", f"X ({X.shape[1]})", "layer 0 (4)", "LDA", "spreading"]
+    assert table.loc["spreading", "light"].isna().all()  # it was given no label of light
+    pandas.testing.assert_frame_equal(table.iloc[:3], layer_attribute_table(model, X, truth, **options))
+    for name in truth:  # the row of a baseline is that of its own layer in its own table
+        own = layer_attribute_table(baselines["LDA"], X, truth, **options)
+        row = next(label for label in own.index if label.startswith(name))
+        assert_allclose(table.loc["LDA", name].to_numpy(float), own.loc[row, name].to_numpy(float))

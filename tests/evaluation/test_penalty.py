@@ -10,8 +10,8 @@ from sklearn.svm import LinearSVC
 from laminar import WSF, ClassDrivenNMF, DeepWSF, SemiNMF, SlowFeatureNMF, select_penalty
 from laminar._utils.labels import read_labels
 from laminar.datasets import make_attributes
+from laminar.evaluation.layers import layer_clusters, layer_features
 from laminar.evaluation.penalty import _best, _hide
-from laminar.evaluation.tables import layer_clusters, layer_features
 from laminar.metrics import clustering_accuracy, normalized_mutual_information
 
 GRID = (0, 0.1, 1)

@@ -29,7 +29,7 @@ from laminar import (
 from laminar._base.clusters import reader
 from laminar._base.graph_clusters import clusters_of
 from laminar.datasets import make_faces
-from laminar.evaluation.tables import layer_names
+from laminar.evaluation.layers import layer_names
 from laminar.metrics import adjusted_rand_index, clustering_accuracy, normalized_mutual_information
 
 rng = np.random.default_rng(0)

@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from laminar import ClassDrivenNMF, DeepSemiNMF, SemiNMF, layer_attribute_table, plots, select_layers
-from laminar.evaluation.tables import layer_features
+from laminar.evaluation.layers import layer_features
 
 
 @pytest.fixture(scope="module")

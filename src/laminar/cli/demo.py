@@ -23,7 +23,7 @@ from laminar.attributes.layers import AttributeLayers
 from laminar.baselines import LabelSpreading, PooledLDA
 from laminar.datasets import make_faces, partial_labels
 from laminar.deep.semi import DeepSemiNMF
-from laminar.evaluation.tables import layer_features, layer_names
+from laminar.evaluation.layers import layer_features, layer_names
 from laminar.io.dataset import Dataset
 from laminar.io.images import ImageReader
 from laminar.nmf.nmf import NMF

@@ -19,8 +19,8 @@ from .._utils.typing import Seed, ViewData
 from .._utils.validation import check_choice, count_samples
 from ..metrics import clustering_accuracy, normalized_mutual_information
 from ..nmf.class_driven import ClassDrivenNMF
+from .layers import layer_clusters, layer_features
 from .selection import is_as_good
-from .tables import layer_clusters, layer_features
 
 if TYPE_CHECKING:
     from pandas import DataFrame

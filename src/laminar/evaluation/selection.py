@@ -18,7 +18,7 @@ from .._utils.progress import track
 from .._utils.validation import check_choice, refuse_masked
 from ..deep.semi import DeepSemiNMF
 from ..metrics import adjusted_rand_index
-from .tables import layer_clusters
+from .layers import layer_clusters
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,10 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.clusters import STANDARD, Clusters, Form, Readout, check_form, reader, refuse_without_codes
-from .._base.coding import Layer
-from .._base.graph_clusters import clusters_of
-from .._base.output import LayerOutput
+from .._base.clusters import Clusters, Form
 from .._base.spectral import kmeans
 from .._utils import threads
 from .._utils.labels import Attribute, attribute_names, read_attribute, read_groups, read_labels
@@ -26,12 +22,13 @@ from .._utils.progress import track
 from .._utils.typing import Seed, ViewData
 from .._utils.validation import check_choice
 from ..metrics import adjusted_rand_index, clustering_accuracy, normalized_mutual_information
+from .layers import clusters_of_layer, codes_of_layer, layer_places, read_out
 from .probe import content_order, linear_probe
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["layer_attribute_table", "layer_clusters", "layer_features", "layer_names", "layer_places"]
+__all__ = ["layer_attribute_table"]
 
 METRICS = {"accuracy": clustering_accuracy, "nmi": normalized_mutual_information, "ari": adjusted_rand_index}
 
@@ -44,6 +41,7 @@ def layer_attribute_table(
     metrics: Sequence[str] = ("accuracy", "nmi", "probe"),
     readout: Form | None = None,
     groups: ArrayLike | None = None,
+    baselines: Mapping[str, BaseEstimator] | None = None,
     n_init: int = 20,
     random_state: Seed = 0,
     verbose: int = 0,
@@ -80,6 +78,9 @@ def layer_attribute_table(
     groups : array-like of shape (n_samples,) or None, default=None
         Group of each sample, such as a sequence or a person. The probe does not predict samples of groups that it is
         trained on.
+    baselines : mapping from name to fitted model, or None, default=None
+        Models with a layer for each attribute, as `laminar.baselines.PooledLDA`, that were given the same labels as
+        ``model``: each adds a row, which has the scores of each attribute in its own layer.
     n_init : int, default=20
         Starts of k-means.
     random_state : int, RandomState instance or None, default=0
@@ -95,7 +96,8 @@ def layer_attribute_table(
         features, or "lbp, X (1024)" for each view, has k-means of X and the probe of X; samples without that view are
         left out, and it is absent for ``X=None``. Then one row a layer, from the input up, named as `transform` calls
         it: "layer 0 (100)" for ``layer=0`` of 100 components, "lbp, layer 0 (100)" for one of a view, "shared, layer 1
-        (50)" for the one that views share; or by the attribute of the layer, "pose (100)".
+        (50)" for the one that views share; or by the attribute of the layer, "pose (100)". Then a row a baseline, NaN
+        where it was given no label of an attribute.
 
     See Also
     --------
@@ -126,270 +128,28 @@ def layer_attribute_table(
     }
     n_samples = len(next(iter(rows.values())).has)
     columns = _read_attributes(attributes, n_samples)
+    own_rows = _own_rows(baselines or {}, X, list(columns), readout, metrics, n_init, random_state)
     group = None if groups is None else read_groups(groups, n_samples)
     if X is not None:
         inputs = _input_rows(model, X)
         ties = [attribute.codes for attribute in columns.values()] + ([] if group is None else [group])
         order = content_order([row.probed for row in inputs.values()], *ties)
         rows = {name: row.take(order) for name, row in {**inputs, **rows}.items()}
+        own_rows = {place: row.take(order) for place, row in own_rows.items()}
         columns = {name: replace(attribute, codes=attribute.codes[order]) for name, attribute in columns.items()}
         group = None if group is None else group[order]
     scores: dict[str, dict] = {"chance": {}}
     with threads.own_threads():  # of k-means and the probe one thread each: theirs cost more than they save
         for name, attribute in columns.items():
             scores["chance"] |= {(name, metric): _chance(attribute, metric, random_state) for metric in metrics}
-        cells = [(name, label) for name in columns for label in rows]
-        for name, label in track(cells, "scores of the layers", unit="scores", verbose=verbose):
-            found = rows[label].scores(columns[name], metrics, group, n_init, random_state)
+        cells = [(name, label, row) for name in columns for label, row in rows.items()]
+        cells += [(name, label, row) for (label, name), row in own_rows.items()]
+        for name, label, row in track(cells, "scores of the layers", unit="scores", verbose=verbose):
+            found = row.scores(columns[name], metrics, group, n_init, random_state)
             scores.setdefault(label, {}).update({(name, metric): score for metric, score in found.items()})
     table = pandas.DataFrame.from_dict(scores, orient="index")
     table.columns = pandas.MultiIndex.from_tuples(table.columns, names=("attribute", "metric"))
     return table
-
-
-def layer_clusters(
-    model: BaseEstimator,
-    layer: int | str,
-    n_clusters: int,
-    X: ViewData | None = None,
-    *,
-    view: Hashable = None,
-    readout: Form | None = None,
-    n_init: int = 20,
-    random_state: Seed = 0,
-) -> np.ndarray:
-    """Cluster samples by one layer of a fitted model; clusters are those of the training samples.
-
-    Parameters
-    ----------
-    model : fitted model with ``layers_``
-        The model.
-    layer : int or str
-        Position in ``layers_``, or the name of an attribute, as for `layer_features`.
-    n_clusters : int
-        Number of clusters.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features), views, or None, default=None
-        Samples, coded by `transform`; None means the training samples with the codes of the fit.
-    view : name or position of a view, or None, default=None
-        View whose hidden layer ``layer`` is, for a model of several views; None means ``layers_``.
-    readout : {"raw", "whitened", "isometric"}, float in [0, 1] or None, default=None
-        Form of the codes that is clustered, see `cluster` of the models; None means 0.75 and, of the top layer, the
-        model's own.
-    n_init : int, default=20
-        Starts of k-means.
-    random_state : int, RandomState instance or None, default=0
-        Seed of k-means.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        Cluster of each sample.
-
-    See Also
-    --------
-    layer_features : The features that are clustered.
-    layer_attribute_table : Scores of these clusters for all layers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from laminar import SemiNMF, layer_clusters
-    >>> X = np.array([[3.0, 0.0, 1.0], [6.0, 0.1, 2.0], [0.0, 1.0, 1.0], [0.1, 3.0, 3.0]])
-    >>> found = layer_clusters(SemiNMF(n_components=2, random_state=0).fit(X), 0, n_clusters=2)
-    >>> bool(found[0] == found[1] != found[2] == found[3])
-    True
-    """
-    check_is_fitted(model, "layers_")
-    if readout is None and getattr(model, "_clusters_layers", False):
-        return model.cluster(X, n_clusters, layer=layer)
-    place = _position(model, layer, view), view
-    clusters = _clusters(model, *place, readout, n_init, random_state)
-    return clusters.labels(n_clusters) if X is None else clusters.predict(_codes(model, *place, X), n_clusters)
-
-
-def layer_features(
-    model: BaseEstimator,
-    layer: int | str,
-    X: ViewData | None = None,
-    *,
-    view: Hashable = None,
-    readout: Form | None = None,
-) -> np.ndarray:
-    """Return the features of samples in one layer of a fitted model, by default those that are clustered.
-
-    These are codes of exponent 0.75, of which clusters are of the first three directions each; of the top layer the
-    model's own read-out, as in `cluster`; of `AttributeLayers` its read-out of each layer.
-
-    Parameters
-    ----------
-    model : fitted model with ``layers_``
-        The model.
-    layer : int or str
-        Position in ``layers_``, as in ``transform(layer=...)``; or the name of an attribute, for models with layers of
-        attributes.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features), views, or None, default=None
-        Samples, coded by `transform`; None means the training samples with the codes of the fit.
-    view : name or position of a view, or None, default=None
-        View in whose layers ``layer`` is a position, for a model of several views; None means ``layers_``.
-    readout : {"raw", "whitened", "isometric"}, float in [0, 1] or None, default=None
-        Form of the codes, see `transform` of the models; None means the one that is clustered.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_directions)
-        Features.
-
-    See Also
-    --------
-    layer_clusters : Clusters of these features.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from laminar import SemiNMF, layer_features
-    >>> X = np.random.default_rng(0).normal(size=(20, 5))
-    >>> model = SemiNMF(n_components=3, random_state=0).fit(X)
-    >>> np.linalg.norm(layer_features(model, 0, X[:2], readout="whitened"), axis=1).round(6)
-    array([1., 1.])
-    """
-    check_is_fitted(model, "layers_")
-    place = _position(model, layer, view), view
-    return _read_out(model, *place, _codes(model, *place, X), readout)
-
-
-def layer_names(model: BaseEstimator) -> list[str]:
-    """Name the layers of a fitted model as `transform` calls them: "layer 0 (100)" for 100 components, or an attribute.
-
-    Parameters
-    ----------
-    model : fitted model with ``layers_``
-        The model.
-
-    Returns
-    -------
-    list of str
-        From the input up; of models with a layer for each attribute their names, of `AttributeLayers` then "rest".
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from laminar import SemiNMF
-    >>> from laminar.evaluation.tables import layer_names
-    >>> layer_names(SemiNMF(n_components=3).fit(np.eye(4)))
-    ['layer 0 (3)']
-    """
-    sizes = [layer.representation.shape[1] for layer in model.layers_]
-    names = [f"layer {i}" for i in range(len(sizes))]
-    if _has_attributes(model):
-        found = [*model.attributes_, *model._more_layers]
-        names = [name if isinstance(name, str) else f"attribute {name}" for name in found]
-    return [f"{name} ({k})" for name, k in zip(names, sizes, strict=True)]
-
-
-# ---- layers of any model ---------------------------------------------------------------------------------------------
-
-
-def _has_attributes(model: BaseEstimator) -> bool:
-    """Whether the layers are those of attributes, as of `AttributeLayers` and baselines with labels."""
-    return hasattr(model, "training_codes")
-
-
-def layer_places(model: BaseEstimator) -> dict[str, tuple[int, Hashable]]:
-    """Return position and, of hidden layers of several views, view of all layers, by their names.
-
-    Parameters
-    ----------
-    model : fitted model with ``layers_``
-        The model.
-
-    Returns
-    -------
-    dict
-        Name, as in the rows of `layer_attribute_table` -> (layer, view), as for `layer_features`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from laminar import SemiNMF
-    >>> layer_places(SemiNMF(n_components=3).fit(np.eye(4)))
-    {'layer 0 (3)': (0, None)}
-    """
-    hidden = {
-        f"{view}, layer {i} ({layer.representation.shape[1]})": (i, view)
-        for view, found in getattr(model, "views_", {}).items()
-        for i, layer in enumerate(found.layers[:-1])
-    }
-    if hidden:
-        top = 1 + max(i for i, _ in hidden.values())
-        return {**hidden, f"shared, layer {top} ({model.layers_[-1].representation.shape[1]})": (0, None)}
-    return {name: (i, None) for i, name in enumerate(layer_names(model))}
-
-
-def _position(model: BaseEstimator, layer: int | str, view: Hashable) -> int:
-    """Return the position of a layer in ``layers_``, or in the layers of a view; raise an error where there is none."""
-    if isinstance(layer, str):
-        return model._layer_at(layer)
-    depths = {name: len(found.layers) for name, found in getattr(model, "views_", {}).items()}
-    if view is not None and depths.get(view, 0) < 2:
-        raise ValueError(f"view={view!r} is no view with layers of its own: leave it out, or give one of the fit.")
-    n = len(model.layers_) if view is None else depths[view]
-    if view is None and depths and layer == max(depths.values()) - 1:
-        return n - 1  # the layer that views share, by its number in `transform`
-    if not isinstance(layer, Integral) or not -n <= layer < n:
-        raise ValueError(f"layer={layer!r} is out of range: give a whole number from {-n} to {n - 1}.")
-    return int(layer) % n
-
-
-def _found(model: BaseEstimator, layer: int, view: Hashable) -> Layer:
-    return model.layers_[layer] if view is None else model.views_[view].layers[layer]
-
-
-def _codes(model: BaseEstimator, layer: int, view: Hashable, X: ViewData | None) -> np.ndarray:
-    """Return the codes of samples, or of the fit, as they are."""
-    if X is None:
-        H = _found(model, layer, view).representation
-        refuse_without_codes(H, "the codes of the fit")
-        return H
-    if _has_attributes(model):
-        return model._transform(X, layer, "raw")
-    if view is not None:
-        return model._transform(X, layer=layer, view=view, readout="raw")
-    if hasattr(model, "view_names_"):
-        return model._transform(X, readout="raw")
-    return model._transform(X, layer=layer, readout="raw")
-
-
-def _read(model: BaseEstimator, layer: int, view: Hashable, readout: Form | None) -> tuple[Form, Readout]:
-    """Return a form, by default the one that is clustered, and the function from codes to it."""
-    if readout is not None:
-        check_form(readout)
-    if _has_attributes(model):
-        form = model._form(readout, model._code_form)
-        return form, model._reader(layer, form)
-    top = view is None and layer == len(model.layers_) - 1
-    if top and isinstance(model, LayerOutput):
-        form = model._form(readout, model._cluster_form)
-        return form, model._reader(model._places(-1)[-1], form)
-    if top and readout is None:
-        return "raw", model.clusters_.read
-    form = STANDARD if readout is None else readout
-    return form, reader(form, _found(model, layer, view))
-
-
-def _read_out(model: BaseEstimator, layer: int, view: Hashable, H: np.ndarray, readout: Form | None) -> np.ndarray:
-    """Return codes in a form, by default the one that is clustered, in double precision."""
-    return _read(model, layer, view, readout)[1](H.astype(np.float64, copy=False))
-
-
-def _clusters(
-    model: BaseEstimator, layer: int, view: Hashable, readout: Form | None, n_init: int, random_state: Seed
-) -> Clusters:
-    """Return the clusters of the codes of the fit in a form."""
-    form, read = _read(model, layer, view, readout)
-    H = _codes(model, layer, view, None)
-    if hasattr(model, "clustering") and view is None:
-        return model._clusters_at(model._places(-1), form, random_state, n_init)
-    return clusters_of(form, H, read, random_state, n_init=n_init)
 
 
 # ---- rows of the table -----------------------------------------------------------------------------------------------
@@ -456,15 +216,27 @@ def _layer_row(
     n_init: int,
     random_state: Seed,
 ) -> _Row:
-    H = _codes(model, layer, view, X)
+    H = codes_of_layer(model, layer, view, X)
     scored = set(metrics) - {"probe"}
-    clusters = _clusters(model, layer, view, readout, n_init, random_state) if scored else None
-    probed = _read_out(model, layer, view, H, "isometric") if "probe" in metrics else None
+    clusters = clusters_of_layer(model, layer, view, readout, n_init, random_state) if scored else None
+    probed = read_out(model, layer, view, H, "isometric") if "probe" in metrics else None
     clustered = H if scored and X is not None else None
     find = None
     if readout is None and getattr(model, "_clusters_layers", False):
         find = partial(model.cluster, X, layer=layer)
     return _Row(clusters, clustered, probed, np.ones(len(H), dtype=bool), find)
+
+
+def _own_rows(
+    baselines: Mapping[str, BaseEstimator], X: ViewData | None, attributes: Sequence[Hashable], *settings: Any
+) -> dict[tuple[str, Hashable], _Row]:
+    """Return the rows of models of attributes: by name and attribute, each of that attribute's layer."""
+    return {
+        (label, name): _layer_row(model, X, list(model.attributes_).index(name), None, *settings)
+        for label, model in baselines.items()
+        for name in attributes
+        if name in model.attributes_
+    }
 
 
 def _input_rows(model: BaseEstimator, X: ViewData) -> dict[str, _Row]:

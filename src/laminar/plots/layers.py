@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from laminar._utils.labels import read_attribute
 from laminar._utils.typing import Data
-from laminar.evaluation.tables import layer_features, layer_names
+from laminar.evaluation.layers import layer_features, layer_names
 
 from .drawing import (
     INK,

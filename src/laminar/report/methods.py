@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.decomposition import TruncatedSVD
 
 from laminar.baselines import LabelSpreading, PooledLDA
-from laminar.evaluation.tables import layer_features
+from laminar.evaluation.layers import layer_features
 from laminar.nmf.nmf import NMF
 
 from .subject import Attribute, Place, Subject, title_of

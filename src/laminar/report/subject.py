@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from laminar._utils.labels import attribute_names, read_groups, read_labels
-from laminar.evaluation.tables import layer_features, layer_names, layer_places
+from laminar.evaluation.layers import layer_features, layer_names, layer_places
 from laminar.io.dataset import Dataset
 
 

@@ -77,18 +77,16 @@ def evaluate(
         if truth is None:
             raise ValueError("there are no labels to compare with: give a table of them, --labels all.csv.")
         scored, unseen = (truth, list(truth)) if data or given is None else _not_given(truth, given, terminal)
+        baselines = _label_baselines(training, given, scored[unseen], seed)
         scores = layer_attribute_table(
             file.model,
             None if samples is None else samples.X,
             scored,
             groups=_groups(file, samples),
+            baselines=baselines,
             random_state=seed,
             verbose=terminal.verbose,
         )
-        baselines = _label_baselines(training, given, scored[unseen], seed)
-        if baselines:
-            assert samples is not None
-            scores = _with_baselines(scores, baselines, samples.X, scored, _groups(file, samples), seed)
         classifiers = _classifiers(file.model, baselines, training, given, samples, scored[unseen], terminal)
         if given is not None:
             names = ", ".join(map(str, given))
@@ -130,46 +128,22 @@ def _groups(file: File, samples: Dataset | None) -> np.ndarray | None:
 # ---- baselines and classifiers that were given the labels of the fit -------------------------------------------------
 
 
-def _label_baselines(training: Dataset | None, given: DataFrame | None, scored: DataFrame, seed: int) -> list[Any]:
+def _label_baselines(training: Dataset | None, given: DataFrame | None, scored: DataFrame, seed: int) -> dict[str, Any]:
     """Fit the baselines with labels to the data and labels of the fit, where these are arrays in memory."""
     import scipy.sparse as sp
 
     from laminar.baselines import LabelSpreading, PooledLDA
 
     if training is None or given is None or not (isinstance(training.X, np.ndarray) or sp.issparse(training.X)):
-        return []
+        return {}
     names = [name for name in given if name in scored and given[name].nunique() > 1 and scored[name].notna().any()]
     models = PooledLDA(random_state=seed), LabelSpreading(random_state=seed)
-    return [model.fit(training.X, given[names]) for model in models] if names else []
-
-
-def _with_baselines(
-    scores: DataFrame, baselines: list[Any], X: Any, scored: DataFrame, groups: np.ndarray | None, seed: int
-) -> DataFrame:
-    """Append a row for each baseline, of every attribute by its own layer."""
-    from laminar import layer_clusters, layer_features
-    from laminar.evaluation.probe import linear_probe
-    from laminar.metrics import clustering_accuracy, normalized_mutual_information
-
-    scores = scores.copy()
-    for model in baselines:
-        for i, name in enumerate(model.attributes_):
-            known = scored[name].notna().to_numpy()
-            classes, true = np.unique(scored[name][known].to_numpy(dtype=str), return_inverse=True)
-            clusters = layer_clusters(model, i, len(classes), X, random_state=seed)[known]
-            E = layer_features(model, i, X, readout="isometric")[known]
-            row = type(model).__name__
-            scores.loc[row, (name, "accuracy")] = clustering_accuracy(true, clusters)
-            scores.loc[row, (name, "nmi")] = normalized_mutual_information(true, clusters)
-            scores.loc[row, (name, "probe")] = linear_probe(
-                E, true, None if groups is None else groups[known], random_state=seed
-            )
-    return scores
+    return {type(model).__name__: model.fit(training.X, given[names]) for model in models} if names else {}
 
 
 def _classifiers(
     model: Any,
-    baselines: list[Any],
+    baselines: dict[str, Any],
     training: Dataset | None,
     given: DataFrame | None,
     samples: Dataset | None,
@@ -197,10 +171,10 @@ def _classifiers(
     return pandas.DataFrame(accuracies) if names else None
 
 
-def _predictors(model: Any, baselines: list[Any], X: Any, new: Any) -> dict[str, Predictor]:
+def _predictors(model: Any, baselines: dict[str, Any], X: Any, new: Any) -> dict[str, Predictor]:
     """Return functions of the attribute, the mask and the classes of given labels, and the mask of those to predict."""
     from laminar import layer_features
-    from laminar.evaluation.tables import layer_names
+    from laminar.evaluation.layers import layer_names
 
     found: dict[str, Predictor] = {"largest class": lambda _, known, y, other: np.full(other.sum(), _most_frequent(y))}
     inputs = {"the data": (X, new)}
@@ -209,8 +183,8 @@ def _predictors(model: Any, baselines: list[Any], X: Any, new: Any) -> dict[str,
         inputs[layer] = E, E if new is X else layer_features(model, i, new, readout="isometric")
     for label, (E, F) in inputs.items():
         found[f"linear classifier of {label}"] = partial(_linear, E, F)
-    for own in (*baselines, model):
-        found[type(own).__name__] = partial(_own_prediction, own, new)
+    for label, own in {**baselines, type(model).__name__: model}.items():
+        found[label] = partial(_own_prediction, own, new)
     return found
 
 

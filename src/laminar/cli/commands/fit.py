@@ -239,7 +239,7 @@ def _on_dask(samples: Dataset) -> Any:
 
 def _facts(estimator: BaseEstimator, samples: Dataset, seconds: float, reason: str) -> dict[str, Any]:
     from laminar._engine.data.wrap import wrap
-    from laminar.evaluation.tables import layer_names
+    from laminar.evaluation.layers import layer_names
 
     facts = {
         "model": type(estimator).__name__,

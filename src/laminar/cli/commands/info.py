@@ -87,7 +87,7 @@ def strongest_features(file: ModelFile, n_features: int = 6) -> dict[int, list[s
 
 def model_facts(file: ModelFile, path: Path) -> dict[str, Any]:
     """Return what is in a model file, by name."""
-    from laminar.evaluation.tables import layer_names
+    from laminar.evaluation.layers import layer_names
 
     model, run = file.model, file.run or {}
     facts: dict[str, Any] = {
