@@ -62,8 +62,9 @@ def reproduce(
             raise ValueError(f"there is no item {item!r}. Known: all, {', '.join(known)}.")
         folder = output / "reproduction"
         run = Run(folder / "cells", quick=quick, n_jobs=jobs, reports=_reports(terminal))
+        failed: list[str] = []
         if item != "all":
-            results, failed = {item: _made(known[item], run, folder, terminal)}, []
+            results = {item: _made(known[item], run, folder, terminal)}
         else:
             results, failed = _all_made(known, run, folder, terminal, debug=debug)
             _write_text(output / "reproduction.md", page(results, folder, quick=quick), terminal)
