@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -59,6 +59,22 @@ def markdown_table(table: pd.DataFrame) -> str:
     lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
     lines[1] = "|" + "---|" * len(rows[1])
     return "\n".join(lines)
+
+
+def table_of_rows(rows: Mapping[Any, Mapping[Any, Any]], names: Sequence[str]) -> pd.DataFrame:
+    """Return a table from its rows; what a row does not have is empty.
+
+    Examples
+    --------
+    >>> table_of_rows({("NMF", "published"): {"error": "2.0"}, ("SVD", "bound"): {"error": "1.0"}}, ["model", "rule"])
+                    error
+    model rule
+    NMF   published   2.0
+    SVD   bound       1.0
+    """
+    table = pd.DataFrame.from_dict(dict(rows), orient="index").fillna("")
+    table.index = pd.MultiIndex.from_tuples(rows, names=names)
+    return table
 
 
 def mean_and_spread(values: Sequence[float], digits: int = 2) -> str:

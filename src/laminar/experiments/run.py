@@ -82,7 +82,10 @@ class Run:
             return
         # Unordered: a result is kept as soon as it is there.
         pool = joblib.Parallel(n_jobs=self.n_jobs, return_as="generator_unordered", pre_dispatch="2 * n_jobs")
-        yield from pool(joblib.delayed(_one)(i, cells[i]) for i in places)
+        with warnings.catch_warnings():
+            # joblib replaces a process that has grown by 300 MB, as one does whose data are kept for the next cells.
+            warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given to the executor")
+            yield from pool(joblib.delayed(_one)(i, cells[i]) for i in places)
 
 
 def _one(place: int, cell: Cell) -> tuple[int, dict[str, float]]:

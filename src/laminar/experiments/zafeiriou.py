@@ -17,7 +17,7 @@ from laminar.temporal import boundary_errors, detect_phases, slowest_feature, sl
 
 from .cells import Cell
 from .item import item
-from .result import Result, mean_and_spread, paired
+from .result import Result, mean_and_spread, paired, table_of_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -230,9 +230,7 @@ def _table(scores: pd.DataFrame, feature: str) -> pd.DataFrame:
             "within two frames": f"{part.groupby('video')[f'within 2, {feature}'].mean().mean():.2f}",
             "seconds": f"{part['seconds'].mean():.1f}",
         }
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = pd.MultiIndex.from_tuples(rows, names=["model", "rule"])
-    return table
+    return table_of_rows(rows, ["model", "rule"])
 
 
 def _means(scores: pd.DataFrame, feature: str) -> dict[tuple[str, str], float]:

@@ -79,7 +79,8 @@ def _all_made(
     """Compute all items; return what they found, and the names of those that failed: hours of others are not lost."""
     results: dict[str, Result | Skipped] = {}
     failed = []
-    for name, item in items.items():
+    for place, (name, item) in enumerate(items.items(), start=1):
+        terminal.inform(f"{name}, {place} of {len(items)}")
         try:
             results[name] = _made(item, run, folder, terminal)
         except Exception as error:

@@ -18,7 +18,7 @@ from laminar.recipes import trigeorgis as published
 from ..cells import Cell
 from ..data import Images, faces_with_expressions, images
 from ..item import item
-from ..result import Result, mean_and_spread, paired
+from ..result import Result, mean_and_spread, paired, table_of_rows
 
 if TYPE_CHECKING:
     from ..run import Run
@@ -216,7 +216,7 @@ def _table(own: pd.DataFrame, name: str) -> pd.DataFrame:
                 read = _as_read(part, f"fit, {equation}")
                 row[f"{attribute}, {equation}"] = mean_and_spread(read[read["attribute"] == attribute]["accuracy"], 1)
         row["seconds"] = f"{_seconds(part):.1f}"
-    return _indexed(rows)
+    return table_of_rows(rows, ["model", "rule"])
 
 
 def _seconds(part: pd.DataFrame) -> float:
@@ -230,13 +230,7 @@ def _readings(own: pd.DataFrame) -> tuple[str, pd.DataFrame]:
         means = part.groupby("reading")["accuracy"].mean()
         rows[method, rule] = {reading: f"{means[reading]:.1f}" for reading in READINGS}
     caption = "Mean accuracy over sets, attributes and splits, by how training images, test images were coded"
-    return caption, _indexed(rows)
-
-
-def _indexed(rows: dict[Any, dict[str, str]]) -> pd.DataFrame:
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = pd.MultiIndex.from_tuples(rows, names=["model", "rule"])
-    return table
+    return caption, table_of_rows(rows, ["model", "rule"])
 
 
 def _printed() -> tuple[str, pd.DataFrame]:

@@ -11,7 +11,7 @@ import pandas as pd
 from laminar.metrics import area_under_components
 
 from ..item import item
-from ..result import Result, mean_and_spread, paired
+from ..result import Result, mean_and_spread, paired, table_of_rows
 from ..run import Skipped
 from .models import N_INIT, SEEDS, Setting, fits, samples
 
@@ -179,8 +179,7 @@ def table_of(found: pd.DataFrame, scores: pd.DataFrame, printed: dict[str, float
     for place, row in rows.items():
         row["seconds"] = f"{seconds[place]:.0f}"
     columns = ["printed", *(f"{name}, {LABEL[r]}" for r in (RAW, OURS) for name in ("accuracy", "NMI")), "seconds"]
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=columns).fillna("")
-    table.index = pd.MultiIndex.from_tuples(rows, names=["model", "rule"])
+    table = table_of_rows(rows, ["model", "rule"]).reindex(columns=columns)
     return table if printed else table.drop(columns="printed")
 
 

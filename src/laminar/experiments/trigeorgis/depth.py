@@ -16,7 +16,7 @@ from laminar.recipes import trigeorgis as published
 from ..cells import Cell
 from ..data import Images, images
 from ..item import item
-from ..result import Result, mean_and_spread
+from ..result import Result, mean_and_spread, table_of_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -104,8 +104,7 @@ def depth(run: Run) -> Result:
             by_depth = part.groupby("layers")[score]
             texts = {f"{layers} layers": mean_and_spread(by_depth.get_group(layers)) for layers in DEPTHS}
             rows[str(rule), label] = {**texts, "seconds": f"{part['seconds'].sum():.0f}"}
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = pd.MultiIndex.from_tuples(rows, names=["rule", "accuracy by"])
+    table = table_of_rows(rows, ["rule", "accuracy by"])
     sentences = [
         f"{rule}, {label}: {effect(found[found['rule'] == rule], readout)}."
         for rule in counts

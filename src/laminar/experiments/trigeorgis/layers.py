@@ -18,7 +18,7 @@ from laminar.recipes import trigeorgis as published
 from ..cells import Cell
 from ..data import Images, faces_with_expressions, images
 from ..item import item
-from ..result import Result, mean_and_spread, paired
+from ..result import Result, mean_and_spread, paired, table_of_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -195,9 +195,7 @@ def _means(part: pd.DataFrame, attributes: tuple[str, ...]) -> pd.DataFrame:
         rows[rule, layer] = {
             a: max(0.0, mean[f"{a}, layer {layer}, nmi"] - chance[f"{a}, chance, nmi"]) for a in attributes
         }
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = pd.MultiIndex.from_tuples(rows, names=["rule", "layer"])
-    return table
+    return table_of_rows(rows, ["rule", "layer"])
 
 
 def _table(part: pd.DataFrame, attributes: tuple[str, ...], share: pd.Series) -> pd.DataFrame:
@@ -207,7 +205,7 @@ def _table(part: pd.DataFrame, attributes: tuple[str, ...], share: pd.Series) ->
         own = part[part["rule"] == rule]
         rows[rule, str(layer)] = {a: mean_and_spread(own[f"{a}, layer {layer}, nmi"].dropna()) for a in attributes}
         rows[rule, str(layer)]["seconds"] = f"{own['seconds'].mean():.0f}" if layer == 1 else ""
-    return _indexed(rows)
+    return table_of_rows(rows, ["rule", "layer"])
 
 
 def _table_of_accuracy(part: pd.DataFrame, attributes: tuple[str, ...]) -> pd.DataFrame:
@@ -220,17 +218,11 @@ def _table_of_accuracy(part: pd.DataFrame, attributes: tuple[str, ...]) -> pd.Da
             a: f"{mean[f'{a}, {where}, accuracy']:.2f} / {_two_digits(mean[f'{a}, {where}, probe'])}"
             for a in attributes
         }
-    return _indexed(rows)
+    return table_of_rows(rows, ["rule", "layer"])
 
 
 def _two_digits(value: float) -> str:
     return "-" if np.isnan(value) else f"{value:.2f}"
-
-
-def _indexed(rows: dict[tuple[str, str], dict[str, str]]) -> pd.DataFrame:
-    table = pd.DataFrame.from_dict(rows, orient="index").fillna("")
-    table.index = pd.MultiIndex.from_tuples(rows, names=["rule", "layer"])
-    return table
 
 
 def leading(table: pd.DataFrame, least: float = 0.1) -> list[str]:

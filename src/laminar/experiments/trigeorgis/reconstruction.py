@@ -8,7 +8,7 @@ import pandas as pd
 
 from ..cells import Cell
 from ..item import item
-from ..result import Result
+from ..result import Result, table_of_rows
 from .models import COMPONENTS, N_INIT, Setting, fits, fitted, models, samples
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ def table1(run: Run) -> Result:
         if method in TABLE_1 and (method, "printed") not in rows and is_exact:
             rows[method, "printed"] = {k: f"{_printed(method, k):.2f}" for k in setting.sizes}
         rows[method, rule] = {k: f"{errors.loc[(method, rule), k]:.2f}" for k in setting.sizes}
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = pd.MultiIndex.from_tuples(rows, names=["model", "rule"])
+    table = table_of_rows(rows, ["model", "rule"])
     sentences = [
         _order(errors, setting),
         "Deep Semi-NMF cannot be below Semi-NMF: its linear layers are one, with the same bound by singular values. "

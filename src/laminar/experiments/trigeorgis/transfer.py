@@ -17,7 +17,7 @@ from laminar.recipes import trigeorgis as published
 from ..cells import Cell
 from ..data import faces_with_expressions, images
 from ..item import item
-from ..result import Result, mean_and_spread, paired
+from ..result import Result, mean_and_spread, paired, table_of_rows
 
 if TYPE_CHECKING:
     from ..run import Run
@@ -219,7 +219,7 @@ def _clusters(found: pd.DataFrame, plain: pd.DataFrame, chosen: dict, sizes: tup
     scores |= {name: mean_and_spread(plain["NMI"]) for name in columns if name.startswith("NMI")}
     scores |= {name: f"{50 * plain['accuracy'].mean():.2f}" for name in columns if name.startswith("area")}
     rows["whitened scores, rank graph", "baseline", "-"] = scores
-    return _indexed(rows)
+    return table_of_rows(rows, ["model", "rule", "start"])
 
 
 def _speed(found: pd.DataFrame, chosen: dict) -> pd.DataFrame:
@@ -232,17 +232,11 @@ def _speed(found: pd.DataFrame, chosen: dict) -> pd.DataFrame:
             "seconds on auxiliary set": mean_and_spread(part["seconds before"], 1),
             "seconds": mean_and_spread(part["seconds"], 1),
         }
-    return _indexed(rows)
+    return table_of_rows(rows, ["model", "rule", "start"])
 
 
 def _named(start: str, best: str) -> str:
     return f"{start} (chosen)" if start == best else start
-
-
-def _indexed(rows: dict[tuple[str, str, str], dict[str, str]]) -> pd.DataFrame:
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = pd.MultiIndex.from_tuples(rows, names=["model", "rule", "start"])
-    return table
 
 
 def _compared(found: pd.DataFrame, chosen: dict, model: str, rule: str) -> pd.DataFrame:

@@ -21,7 +21,7 @@ from laminar.recipes import trigeorgis as published
 
 from ..cells import Cell
 from ..item import item
-from ..result import Result, mean_and_spread, paired
+from ..result import Result, mean_and_spread, paired, table_of_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -147,8 +147,7 @@ def xor(run: Run) -> Result:
         rows[key] = {title: mean_and_spread(part[score].dropna()) for score, title in SCORES.items()}
         rows[key]["separated"] = f"{_separated(part)} of {len(part)}"
         rows[key]["seconds"] = f"{part['seconds'].mean():.1f}"
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = pd.MultiIndex.from_tuples(rows, names=["model", "rule", "labels"])
+    table = table_of_rows(rows, ["model", "rule", "labels"])
     caption = (
         "Accuracy on new samples, but for the third column: of a line between codes, and of 2-means; in how many draws "
         f"a line between the top codes is right for {100 * SEPARATED:.0f} % of the new samples by their identity"

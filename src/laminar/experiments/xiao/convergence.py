@@ -15,7 +15,7 @@ from laminar.recipes import xiao as published
 from ..cells import Cell
 from ..data import images
 from ..item import item
-from ..result import Result, mean_and_spread
+from ..result import Result, mean_and_spread, table_of_rows
 from .tables import SHARE, chosen_classes
 
 if TYPE_CHECKING:
@@ -82,8 +82,7 @@ def figure5(run: Run) -> Result:
             "above the last after 200, %": mean_and_spread(part["excess after 200"]),
             "seconds": mean_and_spread(part["seconds"]),
         }
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = pd.MultiIndex.from_tuples(rows, names=["data", "method", "rule"])
+    table = table_of_rows(rows, ["data", "method", "rule"])
     excess = found.groupby(["rule", "method"])["excess after 200"].mean()
     worst = excess["published"].idxmax()
     rises = max(_largest_rise(part) for _, part in found[found["rule"] == "published"].iterrows())

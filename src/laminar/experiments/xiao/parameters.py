@@ -15,7 +15,7 @@ from laminar.recipes import xiao as published
 from ..cells import Cell
 from ..data import images
 from ..item import item
-from ..result import Result, mean_and_spread
+from ..result import Result, mean_and_spread, table_of_rows
 from .tables import N_INIT, SHARE, Method, chosen_classes, scores_of_draw
 
 if TYPE_CHECKING:
@@ -86,8 +86,7 @@ def figure4(run: Run) -> Result:
             "at the choice of each draw": mean_and_spread(at_choice),
             "chosen": ", ".join(f"{w:g} ({n})" for w, n in own["weight"].value_counts(sort=False).sort_index().items()),
         }
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = pd.MultiIndex.from_tuples(rows, names=["method", "rule"])
+    table = table_of_rows(rows, ["method", "rule"])
     ranges = {key: float(np.ptp(by_weight[list(grid)])) for key, by_weight in means.items()}
     gains = {key: float(by_weight[list(grid)].max() - by_weight[NO_PENALTY]) for key, by_weight in means.items()}
     largest = max(value for key, value in ranges.items() if key[1] == "published")

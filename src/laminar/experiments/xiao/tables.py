@@ -20,7 +20,7 @@ from laminar.recipes import xiao as published
 from ..cells import Cell
 from ..data import images
 from ..item import item
-from ..result import Result, mean_and_spread, paired
+from ..result import Result, mean_and_spread, paired, table_of_rows
 from .printed import METHODS, printed
 
 if TYPE_CHECKING:
@@ -316,7 +316,7 @@ def _means(found: pd.DataFrame, name: str | None) -> pd.DataFrame:
             row |= {f"{shown}, printed": average, shown: mean_and_spread(by_seed[score])}
         seconds = f"{part['seconds'].sum():.1f}"
         rows[method, rule] = {**row, HIDDEN: mean_and_spread(by_seed[HIDDEN]), "seconds": seconds}
-    return _indexed(rows, ["method", "rule"])
+    return table_of_rows(rows, ["method", "rule"])
 
 
 def _by_number(found: pd.DataFrame, score: str, name: str | None) -> pd.DataFrame:
@@ -330,13 +330,7 @@ def _by_number(found: pd.DataFrame, score: str, name: str | None) -> pd.DataFram
             column = printed(name, score)[:, METHODS.index(method)]
             row = {n: f"{text} ({value:.2f})" for (n, text), value in zip(row.items(), column, strict=True)}
         rows[method, rule] = row
-    return _indexed(rows, ["method", "rule"])
-
-
-def _indexed(rows: dict, names: list[str]) -> pd.DataFrame:
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = pd.MultiIndex.from_tuples(rows, names=names)
-    return table
+    return table_of_rows(rows, ["method", "rule"])
 
 
 def _findings(found: pd.DataFrame, name: str | None) -> tuple[str, list[str]]:

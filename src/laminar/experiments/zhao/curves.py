@@ -16,7 +16,7 @@ from laminar.recipes import zhao as published
 from ..cells import Cell
 from ..data import views
 from ..item import item
-from ..result import Result, mean_and_spread, paired
+from ..result import Result, mean_and_spread, paired, table_of_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -266,8 +266,7 @@ def _parameter(run: Run, name: str, parameter: str, grid: Sequence[float], fixed
     }
     for key, part in others.groupby(["method", "rule"], sort=False):
         rows[key] = {f"{value:g}": mean_and_spread(part["NMI"], 3) for value in grid}
-    table = pd.DataFrame.from_dict(rows, orient="index").reindex(columns=[f"{value:g}" for value in grid]).fillna("")
-    table.index = pd.MultiIndex.from_tuples(rows, names=keys)
+    table = table_of_rows(rows, keys).reindex(columns=[f"{value:g}" for value in grid])
     result = Result("", pd.concat([found, others]), [], "")
     number = name.removeprefix("zhao-fig")
     setting = "beta = .1" if parameter == "gamma" else "gamma = .5"

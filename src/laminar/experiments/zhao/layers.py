@@ -6,7 +6,6 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
@@ -19,7 +18,7 @@ from laminar.recipes import zhao as published
 from ..cells import Cell
 from ..data import views
 from ..item import item
-from ..result import Result, mean_and_spread
+from ..result import Result, mean_and_spread, table_of_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -99,8 +98,7 @@ def layers(run: Run) -> Result:
                     "within / between": mean_and_spread(part[f"scatter, {layer}"], 2),
                     "NMI of k-means": mean_and_spread(part[column], 3),
                 }
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = pd.MultiIndex.from_tuples(rows, names=["method", "rule", "layer"])
+    table = table_of_rows(rows, ["method", "rule", "layer"])
     means = found.groupby("rule", sort=False).mean(numeric_only=True)
     steps = ("views", "layer 1", "layer 2")
     ratios = {rule: [float(means.loc[rule, f"scatter, {step}"]) for step in steps] for rule in ("published", "laminar")}

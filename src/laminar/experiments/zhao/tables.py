@@ -27,7 +27,7 @@ from laminar.recipes import zhao as published
 from ..cells import Cell
 from ..data import views
 from ..item import item
-from ..result import Result, mean_and_spread, paired
+from ..result import Result, mean_and_spread, paired, table_of_rows
 from .printed import PRINTED
 
 if TYPE_CHECKING:
@@ -193,9 +193,7 @@ def _rows(found: pd.DataFrame, printed: dict) -> pd.DataFrame:
             rows[method, "printed"] = {**values, "seconds": ""}
         scores = {score: mean_and_spread(part[score], 3) for score in SCORES}
         rows[method, rule] = {**scores, "seconds": f"{part['seconds'].mean():.1f}"}
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = pd.MultiIndex.from_tuples(rows, names=["method", "rule"])
-    return table
+    return table_of_rows(rows, ["method", "rule"])
 
 
 def _text(value: tuple[float, float]) -> str:
