@@ -86,7 +86,7 @@ def depth(run: Run) -> Result:
     # In small the images are few: smaller layers.
     top, mean, largest = (10, 30, 60) if run.quick else (TOP, MEAN, min(data.X.shape) - 1)
     n_iter = 10 if run.quick else ITERATIONS
-    counts = {"laminar": 12, "published": 6} if run.quick else {"laminar": 200, "published": 15}
+    counts = {"laminar": 12, "published": 6} if run.quick else {"laminar": 200, "published": 9}
     cells = []
     for rule, count in counts.items():
         for seed in range(count):

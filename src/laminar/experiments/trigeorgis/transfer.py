@@ -143,7 +143,7 @@ def baseline(small: bool, seed: int, n_init: int) -> dict[str, float]:
 def figure7(run: Run) -> Result:
     """Fig. 7: supervised pre-training on other faces, clusters of the identities of the target."""
     data, n_init = images(TARGET, run.quick), 10
-    sizes, first, narrow, steps, few = ((10, 20), 30, 30, 10, 5) if run.quick else ((20, 40, 70), 625, 200, 300, 30)
+    sizes, first, narrow, steps, few = ((10, 20), 30, 30, 10, 5) if run.quick else ((20, 40, 70), 625, 200, 100, 30)
     cells = []
     for activation, at, hidden, limit in ((None, sizes, first, steps), ("stanh", sizes[1:2], narrow, few)):
         for rule in ("published", "laminar"):
