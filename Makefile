@@ -15,7 +15,9 @@ help:  ## this list
 demo: .venv/.demo  ## draw faces, fit the models, write laminar-report.html, laminar-demo.png and faces.laminar
 	$(BIN)/laminar demo --force
 
-test test-all: export OPENBLAS_NUM_THREADS ?= 1  # each of two processes has one of two cores
+# Each of two processes has one of two cores; threads of OpenMP that wait for a core keep it busy.
+test test-all: export OPENBLAS_NUM_THREADS ?= 1
+test test-all: export OMP_NUM_THREADS ?= 1
 
 test: .venv/.dev  ## fast tests and doctests, on two processes
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" -q -p no:randomly

@@ -17,7 +17,7 @@ def laminar():
             capture_output=True,
             text=True,
             timeout=timeout,
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "100", **environment},
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "COLUMNS": "100", **environment},
         )
         assert process.returncode == code, process.stdout + process.stderr
         assert "Traceback" not in process.stderr
