@@ -52,7 +52,7 @@ def test_table_and_figure_share_fits(run, figure4):
     kept = set(run.kept.folder.iterdir())
     ITEMS["trigeorgis-table1"].make(run)
     new = set(run.kept.folder.iterdir()) - kept
-    assert len(new) == 3  # of twice the iterations
+    assert len(new) == 5  # three of twice the iterations, two stacks
 
 
 def test_figure_has_eight_published_curves(figure4):
