@@ -35,7 +35,8 @@ def claims(run: Run) -> Result:
         rows.append({"claim": claim.text, "measured": claim.measured(value), "verdict": verdict})
     table = pd.DataFrame(rows, index=pd.Index([claim.paper for claim in CLAIMS], name="paper"))
     counts = table["verdict"].value_counts()
-    verdict = ", ".join(f"{counts.get(word, 0)} {word}" for word in ("holds", "holds in part", "does not hold"))
+    words = {"holds": "hold", "holds in part": "hold in part", "does not hold": "do not hold"}
+    verdict = ", ".join(f"{counts.get(word, 0)} {several}" for word, several in words.items())
     sentences = [
         "Every number is the median of its seeds; those of time are ratios of runs on one thread. A claim holds from "
         "the number in brackets on, or up to it.",
