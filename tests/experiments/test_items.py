@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from laminar.experiments import ITEMS, Run, Skipped
 from laminar.experiments.data import images, views
 from laminar.experiments.page import section
-from laminar.experiments.result import markdown_table, paired
+from laminar.experiments.result import markdown_table, paired, table_of_rows
 from laminar.experiments.trigeorgis.models import svd_error
 
 SMALL = ("trigeorgis-table1", "trigeorgis-fig2", "xiao-table1", "zhao-table1")
@@ -63,6 +63,12 @@ def test_paired_differences_are_of_equal_draws():
     said = paired(cells, "nmi", "method", "b", "a", ["seed"])
     assert said.startswith("b - a: +0.1 (nmi, 3 pairs)")
     assert "sign test p = 0.25" in said
+
+
+def test_rows_of_a_table_keep_their_names():
+    rows = {("a", 1): {"x": "ax", "y": "ay"}, ("b", 1): {"y": "by"}, ("c", 1): {"x": "cx", "y": "cy"}}
+    table = table_of_rows(rows, ["name", "number"])
+    assert table.to_dict("index") == {**rows, ("b", 1): {"x": "", "y": "by"}}
 
 
 def test_markdown_keeps_columns():

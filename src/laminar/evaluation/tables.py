@@ -147,7 +147,7 @@ def layer_attribute_table(
         for name, label, row in track(cells, "scores of the layers", unit="scores", verbose=verbose):
             found = row.scores(columns[name], metrics, group, n_init, random_state)
             scores.setdefault(label, {}).update({(name, metric): score for metric, score in found.items()})
-    table = pandas.DataFrame.from_dict(scores, orient="index")
+    table = pandas.DataFrame.from_dict(scores, orient="index").loc[list(scores)]
     table.columns = pandas.MultiIndex.from_tuples(table.columns, names=("attribute", "metric"))
     return table
 

@@ -72,9 +72,8 @@ def table_of_rows(rows: Mapping[Any, Mapping[Any, Any]], names: Sequence[str]) -
     NMF   published   2.0
     SVD   bound       1.0
     """
-    table = pd.DataFrame.from_dict(dict(rows), orient="index").fillna("")
-    table.index = pd.MultiIndex.from_tuples(rows, names=names)
-    return table
+    # Not DataFrame.from_dict, which puts rows without the first column last.
+    return pd.DataFrame(list(rows.values()), index=pd.MultiIndex.from_tuples(rows, names=names)).fillna("")
 
 
 def mean_and_spread(values: Sequence[float], digits: int = 2) -> str:
