@@ -5,38 +5,24 @@ import sys
 import pytest
 
 import laminar
-from laminar.cli import app as cli
 
 ATTRIBUTES = ("identity", "pose", "light")
 
 
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Run the command; return its exit code, standard output and standard error."""
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["laminar", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        return (end.value.code or 0, *capsys.readouterr())
-
-    return call
+def test_version(run_here):
+    assert run_here("--version") == (0, f"laminar {laminar.__version__}\n", "")
 
 
-def test_version(run):
-    assert run("--version") == (0, f"laminar {laminar.__version__}\n", "")
-
-
-def test_usage_error_is_one_sentence(run):
-    code, out, err = run("demo", "--sead", "1")
+def test_usage_error_is_one_sentence(run_here):
+    code, out, err = run_here("demo", "--sead", "1")
     assert (code, out) == (2, "")
     assert err.startswith("Error: No such option: --sead")
     assert err.endswith("laminar demo --help has examples.\n")
 
 
-def test_demo_without_an_extra_is_one_sentence(run, monkeypatch, tmp_path):
+def test_demo_without_an_extra_is_one_sentence(run_here, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    code, _, err = run("demo", "--output", tmp_path / "demo.png")
+    code, _, err = run_here("demo", "--output", tmp_path / "demo.png")
     assert (code, err) == (1, 'Error: laminar demo needs matplotlib: pip install "laminar-nmf[plots]"\n')
 
 
@@ -44,20 +30,20 @@ def test_demo_without_an_extra_is_one_sentence(run, monkeypatch, tmp_path):
     ("name", "sentence"),
     [("no/demo.png", "folder that does not exist"), ("demo.docx", "ends in .docx; results are written to")],
 )
-def test_output_is_checked_before_the_work(run, tmp_path, name, sentence):
-    code, _, err = run("demo", "--output", tmp_path / name)
+def test_output_is_checked_before_the_work(run_here, tmp_path, name, sentence):
+    code, _, err = run_here("demo", "--output", tmp_path / name)
     assert code == 2
     assert sentence in err
 
 
-def test_demo_prints_scores_and_writes_files(run, monkeypatch, tmp_path):
+def test_demo_prints_scores_and_writes_files(run_here, monkeypatch, tmp_path):
     from laminar.cli import demo
 
     full = demo.run
     monkeypatch.setattr(demo, "run", lambda **settings: full(n_identities=3, **settings))
     output, model, report = tmp_path / "demo.png", tmp_path / "faces.laminar", tmp_path / "faces.html"
     files = ("--output", output, "--model", model, "--report", report)
-    code, out, err = run("demo", *files, "--size", "12", "--seed", "1")
+    code, out, err = run_here("demo", *files, "--size", "12", "--seed", "1")
     assert code == 0, err
     for word in (
         "pixels",

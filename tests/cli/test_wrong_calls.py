@@ -1,4 +1,4 @@
-"""Wrong calls through the real command: one sentence that names what is wrong and what to do, and an exit code."""
+"""Wrong calls of the command: one sentence that names what is wrong and what to do, and an exit code."""
 
 import os
 import re
@@ -92,14 +92,16 @@ def is_one_sentence(text):
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_wrong_call(folder, laminar, call):
+def test_wrong_call(folder, run_here, call):
     arguments, code, words = CALLS[call]
     before = set(os.listdir(folder))
-    done = laminar(*arguments, cwd=folder, code=code)
-    lines = done.stderr.splitlines()
-    assert is_one_sentence(lines[-1]), done.stderr
-    assert re.search(words, lines[-1]), lines[-1]
-    assert done.stdout == ""
+    found, out, err = run_here(*arguments, cwd=folder)
+    assert found == code, err
+    assert "Traceback" not in err
+    last = err.splitlines()[-1]
+    assert is_one_sentence(last), err
+    assert re.search(words, last), last
+    assert out == ""
     assert set(os.listdir(folder)) == before
 
 

@@ -43,7 +43,7 @@ def reproduce(
     \b
     Examples:
       laminar reproduce
-      laminar reproduce xiao-table1 --quick
+      laminar reproduce xiao-fig5 --quick
     """  # noqa: D301 -- click keeps the line breaks of a paragraph after the character \b
     with session(quiet, as_json, debug) as terminal:
         if data is not None:
