@@ -146,3 +146,10 @@ def test_baselines_beside_a_model():
         own = layer_attribute_table(baselines["LDA"], X, truth, **options)
         row = next(label for label in own.index if label.startswith(name))
         assert_allclose(table.loc["LDA", name].to_numpy(float), own.loc[row, name].to_numpy(float))
+
+
+def test_baselines_without_these_attributes_are_refused():
+    model, truth = SemiNMF(4, random_state=0).fit(X), {"shape": Y[:, 0]}
+    for other, has in ((PooledLDA().fit(X, PARTIAL), "0, 1"), (model, "no attribute")):
+        with pytest.raises(ValueError, match=f"none of the attributes 'shape', but for {has}"):
+            layer_attribute_table(model, X, truth, baselines={"other": other})

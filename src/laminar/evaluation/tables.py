@@ -231,6 +231,13 @@ def _own_rows(
     baselines: Mapping[str, BaseEstimator], X: ViewData | None, attributes: Sequence[Hashable], *settings: Any
 ) -> dict[tuple[str, Hashable], _Row]:
     """Return the rows of models of attributes: by name and attribute, each of that attribute's layer."""
+    for label, model in baselines.items():
+        known = list(getattr(model, "attributes_", ()))
+        if not set(known) & set(attributes):
+            raise ValueError(
+                f"baselines: {label!r} has a layer for none of the attributes {', '.join(map(repr, attributes))}, but "
+                f"for {', '.join(map(repr, known)) or 'no attribute'}: fit it to columns of these names."
+            )
     return {
         (label, name): _layer_row(model, X, list(model.attributes_).index(name), None, *settings)
         for label, model in baselines.items()
